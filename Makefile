@@ -1,0 +1,56 @@
+# Two commands do everything: `make serve` and `make test`. `make help` lists the rest.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PY := .venv/bin/python
+PORT ?= 8000
+# One thread: torch is not used for speed here, and forked checks need it.
+export OMP_NUM_THREADS := 1
+# The theme's notice about its successor would bury the log; the pins are deliberate.
+export NO_MKDOCS_2_WARNING := 1
+# jupyter_client 8 asks for the platform's folders explicitly.
+export JUPYTER_PLATFORM_DIRS := 1
+BUILD_ENV = VERIFIED_STAMP="$$(sed -n 1p .results/stamp)" RUN_ID="$$(sed -n 2p .results/stamp)"
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test test-compiled build screenshots upgrade clean prepare pages browser
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+serve: prepare pages ## build the environment if missing and serve the site on localhost
+	$(BUILD_ENV) $(PY) -m mkdocs serve --dev-addr 127.0.0.1:$(PORT)
+
+test: browser prepare ## run every test and every page block, build strictly, check the site in a browser
+	$(PY) -m pytest --ignore=tests/site --ignore=tests/compiled
+	$(MAKE) build
+	$(PY) -m pytest tests/site
+
+test-compiled: .venv/.ok ## run the snippets through torch.compile with inductor (needs a C++ compiler)
+	$(PY) -m pytest tests/compiled
+
+build: prepare pages ## build the static site into site/
+	$(BUILD_ENV) $(PY) -m mkdocs build --strict
+
+screenshots: browser ## take pictures of every built page into screenshots/
+	$(PY) -m tools.screenshots screenshots
+
+upgrade: .venv/.ok ## move every pin to the newest release
+	$(PY) -m tools.upgrade
+
+clean: ## remove everything that the other targets make
+	rm -rf .venv .results site screenshots docs/_generated .pytest_cache .hypothesis
+
+# The parts that the targets above are made of.
+prepare: .venv/.ok
+	$(PY) -m tools.figures
+
+pages: .venv/.ok
+	$(PY) -m tools.ledger
+
+browser: .venv/.ok
+	$(PY) -m tools.browser
+
+.venv/.ok: requirements.txt constraints.txt
+	@echo "Installing the environment into .venv (torch is the large part)"
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""One method, one file: each file here needs only torch and copies alone."""
