@@ -1,0 +1,137 @@
+"""The sentences of docs/index.md and docs/conventions.md, in the order of the pages."""
+
+import pytest
+import torch
+
+from posenc_check import oracles
+from snippets.attention import attention
+from snippets.masks import causal_mask
+from snippets.rope import apply_rope, rope_inv_freq
+from snippets.sinusoidal import SinusoidalPositionEncoding, sinusoidal_table
+from tests.guard.marks import claim
+from tests.shapes import check_shape_comments, shape_comments
+
+ORDER = torch.tensor([2, 0, 5, 1, 3, 4])  # no token keeps its place but one: see below
+
+
+def self_attention(x, mask=None):
+    """One layer with fixed random projections; x is (B, T, d_model)."""
+    g = torch.Generator().manual_seed(1)
+    d = x.shape[-1]
+    w = torch.randn(3, d, d, generator=g, dtype=torch.float64)
+    q, k, v = ((x @ w_i)[:, None] for w_i in w)  # each (B, 1, T, D)
+    return attention(q, k, v, mask=mask)[:, 0]
+
+
+def tokens():
+    return torch.randn(2, 6, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+@claim(
+    "home-equivariant",
+    "Without position information and without a mask, permuting the input tokens permutes the "
+    "outputs in the same way, and changes nothing else.",
+)
+def test_permuting_tokens_permutes_outputs():
+    x = tokens()
+    # 1e-12: float64 rounding of sums in another order; the outputs are of order 1.
+    torch.testing.assert_close(
+        self_attention(x[:, ORDER]), self_attention(x)[:, ORDER], rtol=0, atol=1e-12
+    )
+    # ... and these outputs are the attention of equation 1, not some other symmetric map.
+    g = torch.Generator().manual_seed(2)
+    q, k, v = torch.randn(3, 1, 2, 4, 6, generator=g, dtype=torch.float64)
+    torch.testing.assert_close(
+        attention(q, k, v), oracles.attention(q, k, v), rtol=0, atol=1e-12
+    )
+
+
+@claim(
+    "home-not-invariant",
+    "The outputs do follow their tokens: attention is equivariant, not invariant.",
+)
+def test_attention_is_not_invariant():
+    x = tokens()
+    assert (self_attention(x[:, ORDER]) - self_attention(x)).abs().max() > 1
+
+
+@claim(
+    "home-causal-mask",
+    "A causal mask already breaks this symmetry, since each token sees another set of tokens; "
+    "“Transformers are unordered” is too broad.",
+)
+def test_a_causal_mask_breaks_the_symmetry():
+    x, here = tokens(), torch.arange(6)
+    mask = causal_mask(here, here)
+    assert mask.tolist() == [[k <= q for k in range(6)] for q in range(6)]
+    moved = self_attention(x[:, ORDER], mask)
+    assert (moved - self_attention(x, mask)[:, ORDER]).abs().max() > 1
+
+
+@claim(
+    "conventions-shape-comments",
+    "Shape comments in the snippets, such as # (B, H, T, D), are executed: the tests trace a call "
+    "with sizes that all differ, and a comment that is false or never reached fails.",
+)
+def test_shape_comments_are_executed():
+    from snippets import rope
+
+    def call():
+        x, positions = torch.randn(2, 3, 5, 14), torch.arange(10).view(2, 5)
+        for layout in rope.LAYOUTS:
+            rope.apply_rope(x, positions, rope.rope_inv_freq(14), layout=layout)
+        rope.half_from_interleaved(torch.randn(42, 4), 3)
+        rope.interleaved_from_half(torch.randn(42, 4), 3)
+
+    assert len(list(shape_comments(rope.__file__))) >= 10
+    axes = {"B": 2, "H": 3, "T": 5, "D": 14, "P": 7}
+    check_shape_comments(rope, call, axes)
+    with pytest.raises(AssertionError):
+        check_shape_comments(rope, call, axes | {"P": 6})
+    with pytest.raises(AssertionError):
+        check_shape_comments(rope, lambda: None, axes)
+
+
+@claim("conventions-dtype", "Half-precision positions and speeds are refused.")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_positions_and_speeds_are_refused(dtype):
+    x, here, speeds = torch.randn(1, 2, 5, 8), torch.arange(5), rope_inv_freq(8)
+    with pytest.raises(TypeError, match="^positions must be integer, float32 or float64, got"):
+        apply_rope(x, here.to(dtype), speeds)
+    with pytest.raises(TypeError, match="^positions must be integer, float32 or float64, got"):
+        sinusoidal_table(here.to(dtype), 8)
+    with pytest.raises(TypeError, match="^inv_freq must be float32 or float64, got"):
+        apply_rope(x, here, speeds.to(dtype))
+
+
+@claim(
+    "conventions-device",
+    "Devices without float64 can keep positions on the CPU: the result is on the device of x.",
+)
+def test_positions_may_stay_on_the_cpu():
+    # The meta device stands in for an accelerator that this test cannot count on.
+    x = torch.empty(1, 2, 5, 8, device="meta")
+    y = apply_rope(x, torch.arange(5), rope_inv_freq(8))
+    assert y.device.type == "meta" and y.shape == x.shape
+
+
+@claim(
+    "conventions-compile",
+    "Checks look at ranks, sizes, dtypes and Python numbers; the values of tensors are looked at in "
+    "eager mode only, so that torch.compile and torch.export keep working.",
+)
+def test_values_are_checked_in_eager_mode_only():
+    bad = torch.tensor([0, -1, 2])
+    with pytest.raises(ValueError, match="^positions must not be negative, got -1$"):
+        sinusoidal_table(bad, 6)
+    compiled = torch.compile(sinusoidal_table, backend="eager", fullgraph=True)
+    assert compiled(bad, 6).shape == (3, 6)
+
+    class Table(torch.nn.Module):
+        def forward(self, positions):
+            return sinusoidal_table(positions, 6)
+
+    program = torch.export.export(Table(), (torch.arange(3),)).module()
+    torch.testing.assert_close(program(torch.arange(3)), sinusoidal_table(torch.arange(3), 6))
+    exported = torch.export.export(SinusoidalPositionEncoding(6).eval(), (torch.zeros(2, 3, 6),))
+    assert exported.module()(torch.ones(2, 3, 6)).shape == (2, 3, 6)
