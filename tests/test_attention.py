@@ -13,7 +13,8 @@ MASK = torch.tensor([[1, 0, 0, 1, 0], [0, 1, 0, 0, 0], [1, 1, 1, 1, 1], [0, 0, 1
 
 
 def generic(*shape, dtype=torch.float64, seed=0):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, dtype=torch.float64, generator=generator).to(dtype)
 
 
 def qkv(dtype=torch.float64):

@@ -72,7 +72,9 @@ def test_positions_that_are_not_integer_are_refused(argument, name):
         causal_mask(**positions)
 
 
-@pytest.mark.parametrize("q, k", [([3], [2, 4]), ([2, 3], [4]), ([], []), ([1, 2, 3], [1, 2, 4]), ([3], [])])
+@pytest.mark.parametrize(
+    "q, k", [([3], [2, 4]), ([2, 3], [4]), ([], []), ([1, 2, 3], [1, 2, 4]), ([3], [])]
+)
 def test_positions_of_another_rank_are_refused(q, k):
     text = f"q_positions and k_positions must both be [T] or both [B, T], got {q} and {k}"
     with raises_exactly(ValueError, text):

@@ -1,4 +1,4 @@
-"""apply_rope against complex numbers, dtype by dtype, and what it leaves alone."""
+"""apply_rope against complex numbers, and what it leaves alone."""
 
 import math
 
@@ -10,24 +10,23 @@ from hypothesis import strategies as st
 from posenc_check import oracles
 from snippets.rope import LAYOUTS, apply_rope, rope_inv_freq
 
-# float64: an angle below 1000 is rounded by 1e-13 at most, and |x| is below 5.
-FLOAT64 = 1e-12
 POSITIONS = torch.tensor([7, 0, 1, 900, 41])
 OWN_POSITIONS = torch.tensor([[7, 0, 1, 900, 41], [3, 3, 2, 500, 0]])
 
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
 
-def generic(*shape, dtype=torch.float64, seed=0):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
+def generic(*shape):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 
 
 def oracle(x, positions, inv_freq, layout):
     return oracles.rope(x, positions, inv_freq.tolist(), layout)
 
 
-def assert_close(got, want, atol=FLOAT64):
-    torch.testing.assert_close(got, want, rtol=0, atol=atol)
+def assert_close(got, want):
+    # float64: an angle below 1000 is rounded by 1e-13 at most, and |x| is below 5.
+    torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
 
 
 @both_layouts
@@ -61,7 +60,7 @@ def test_each_sequence_may_have_positions_of_its_own(layout):
     batch=st.integers(0, 2), heads=st.integers(1, 2), n_pairs=st.integers(1, 3),
     positions=st.lists(st.integers(-900, 900), max_size=3),
 )
-def test_any_sizes_and_positions_agree_with_complex_numbers(layout, batch, heads, n_pairs, positions):
+def test_any_size_and_position_agrees(layout, batch, heads, n_pairs, positions):
     x = generic(batch, heads, len(positions), 2 * n_pairs)
     positions, inv_freq = torch.tensor(positions, dtype=torch.int64), rope_inv_freq(2 * n_pairs)
     got = apply_rope(x, positions, inv_freq, layout=layout)
@@ -115,73 +114,9 @@ def test_attention_factor_scales_the_rotated_coordinates_only(layout):
     assert torch.equal(got[..., 6:], x[..., 6:])
 
 
-@both_layouts
-@pytest.mark.parametrize("name", ["bfloat16", "float16", "float32"])
-def test_a_narrow_input_costs_one_rounding_of_the_result(name, layout):
-    dtype = getattr(torch, name)
-    x, inv_freq = generic(2, 3, 5, 8, dtype=dtype), rope_inv_freq(6)
-    got = apply_rope(x, POSITIONS + 4000, inv_freq, layout=layout)
-    assert got.dtype == dtype
-    want = oracle(x, POSITIONS + 4000, inv_freq, layout)
-    # The last rounding is eps / 2. Products of float32 sines and numbers below 5 add 1e-6.
-    torch.testing.assert_close(got.double(), want, rtol=torch.finfo(dtype).eps / 2, atol=1e-6)
-
-
-def test_float64_stays_float64():
-    assert apply_rope(generic(2, 3, 5, 8), POSITIONS, rope_inv_freq(8)).dtype == torch.float64
-
-
-@pytest.mark.parametrize("name", "uint8 int8 int16 int32 int64 float32 float64".split())
-def test_positions_of_any_dtype_that_can_count_give_the_same_rotation(name):
-    x, inv_freq = generic(2, 3, 4, 8), rope_inv_freq(8)
-    positions = torch.tensor([3, 0, 100, 7])
-    got = apply_rope(x, positions.to(getattr(torch, name)), inv_freq)
-    assert_close(got, oracle(x, positions, inv_freq, "half"))
-
-
-def test_speeds_in_float32_are_used_as_they_are():
-    x, inv_freq = generic(2, 3, 5, 8), rope_inv_freq(8).float()
-    assert_close(apply_rope(x, POSITIONS, inv_freq), oracle(x, POSITIONS, inv_freq, "half"))
-
-
 def test_positions_may_lie_between_integers():
     x, inv_freq, positions = generic(2, 3, 2, 8), rope_inv_freq(8), torch.tensor([0.5, 2.25])
     assert_close(apply_rope(x, positions, inv_freq), oracle(x, positions, inv_freq, "half"))
-
-
-def test_a_position_past_a_hundred_thousand_costs_no_accuracy():
-    x, inv_freq = generic(2, 3, 5, 64, dtype=torch.float32), rope_inv_freq(64)
-    positions = torch.arange(131_072, 131_077)
-    want = oracle(x, positions, inv_freq, "half")
-    got = apply_rope(x, positions, inv_freq).double()
-    narrow_speed = 1.0 / 10_000.0 ** (torch.arange(0, 64, 2).float() / 64)
-    angle = positions.float()[:, None] * narrow_speed
-    a, b = x.chunk(2, dim=-1)
-    narrow = torch.cat((a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()), -1)
-    size = want.norm(dim=-1)
-    # float32 products and sines: a few times 6e-8. Angles in float32 are off by 0.01 radians.
-    assert ((got - want).norm(dim=-1) / size).max() < 1e-6
-    assert ((narrow.double() - want).norm(dim=-1) / size).max() > 1e-2
-
-
-@both_layouts
-def test_autocast_changes_nothing(layout):
-    x, inv_freq = generic(2, 3, 5, 8, dtype=torch.float32), rope_inv_freq(6)
-    with torch.autocast("cpu", torch.bfloat16):
-        inside = apply_rope(x, POSITIONS, inv_freq, layout=layout)
-    assert inside.dtype == torch.float32
-    assert torch.equal(inside, apply_rope(x, POSITIONS, inv_freq, layout=layout))
-
-
-@both_layouts
-def test_the_gradient_flows_to_x_and_to_the_speeds(layout):
-    x = generic(2, 1, 3, 6).requires_grad_()
-    inv_freq = rope_inv_freq(4).requires_grad_()
-    positions = torch.tensor([2, 5, 9])
-    assert torch.autograd.gradcheck(
-        lambda x, inv_freq: apply_rope(x, positions, inv_freq, layout=layout, attention_factor=1.5),
-        (x, inv_freq),
-    )
 
 
 def test_the_input_is_not_changed():
@@ -189,18 +124,6 @@ def test_the_input_is_not_changed():
     before = x.clone()
     apply_rope(x, POSITIONS, rope_inv_freq(6))
     assert torch.equal(x, before)
-
-
-def test_positions_on_the_cpu_serve_an_x_elsewhere():
-    x = torch.zeros(2, 3, 5, 8, device="meta", dtype=torch.float16)
-    y = apply_rope(x, POSITIONS, rope_inv_freq(6))
-    assert (y.device.type, y.dtype, y.shape) == ("meta", torch.float16, x.shape)
-
-
-def test_speeds_on_the_cpu_serve_positions_elsewhere():
-    positions = torch.zeros(2, 5, device="meta", dtype=torch.int64)
-    y = apply_rope(torch.zeros(2, 3, 5, 8, device="meta"), positions, rope_inv_freq(6))
-    assert (y.device.type, y.shape) == ("meta", (2, 3, 5, 8))
 
 
 def test_the_norm_of_every_vector_is_kept():

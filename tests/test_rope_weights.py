@@ -49,11 +49,13 @@ def converted(weights, layout):
 
 
 def test_interleaved_to_half_takes_the_even_rows_of_a_head_first():
-    assert half_from_interleaved(torch.arange(12), 2).tolist() == [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]
+    rows = half_from_interleaved(torch.arange(12), 2).tolist()
+    assert rows == [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]
 
 
 def test_half_to_interleaved_takes_turns_between_the_halves_of_a_head():
-    assert interleaved_from_half(torch.arange(12), 2).tolist() == [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]
+    rows = interleaved_from_half(torch.arange(12), 2).tolist()
+    assert rows == [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]
 
 
 @both_converters
@@ -99,7 +101,9 @@ def test_a_head_count_below_one_is_refused(convert, n_heads):
 
 
 @both_converters
-@pytest.mark.parametrize("shape, n_heads", [([12, 5], 4), ([12], 5), ([], 1), ([0, 5], 2), ([12, 0], 2)])
+@pytest.mark.parametrize(
+    "shape, n_heads", [([12, 5], 4), ([12], 5), ([], 1), ([0, 5], 2), ([12, 0], 2)]
+)
 def test_rows_that_do_not_divide_into_even_heads_are_refused(convert, shape, n_heads):
     text = (
         f"weight must have n_heads={n_heads} heads of even width "

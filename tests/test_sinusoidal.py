@@ -111,7 +111,10 @@ def test_an_offset_turns_each_pair_by_the_same_angle(offset):
     for pair in range(d_model // 2):
         turn = offset * oracles.rope_speed(pair, d_model)
         sin, cos = before[2 * pair : 2 * pair + 2].tolist()
-        want = [sin * math.cos(turn) + cos * math.sin(turn), cos * math.cos(turn) - sin * math.sin(turn)]
+        want = [
+            sin * math.cos(turn) + cos * math.sin(turn),
+            cos * math.cos(turn) - sin * math.sin(turn),
+        ]
         # Both sides come from float32 entries: three roundings of 2**-25 at most.
         assert after[2 * pair : 2 * pair + 2].tolist() == pytest.approx(want, abs=1e-7)
 

@@ -11,7 +11,7 @@ from snippets.sinusoidal import SinusoidalPositionEncoding, sinusoidal_table
 from tests.guard.marks import claim
 from tests.shapes import check_shape_comments, shape_comments
 
-ORDER = torch.tensor([2, 0, 5, 1, 3, 4])  # no token keeps its place but one: see below
+ORDER = torch.tensor([2, 0, 5, 1, 3, 4])  # no token keeps its place
 
 
 def self_attention(x, mask=None):
@@ -58,7 +58,7 @@ def test_attention_is_not_invariant():
 @claim(
     "home-causal-mask",
     "A causal mask already breaks this symmetry, since each token sees another set of tokens; "
-    "“Transformers are unordered” is too broad.",
+    '"Transformers are unordered" is too broad.',
 )
 def test_a_causal_mask_breaks_the_symmetry():
     x, here = tokens(), torch.arange(6)

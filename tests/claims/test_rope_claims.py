@@ -280,7 +280,7 @@ def test_the_offset_property_passes_wrong_code(faulty):
     "It is no rotation at all: it changes the length of the vector.",
 )
 def test_mixed_layouts_change_the_length():
-    x, position = random(8), 5
+    x, position = random(8), 1
     swapped = torch.cat((-x[4:], x[:4]))  # the half-wise turn
 
     def combined_with(table):

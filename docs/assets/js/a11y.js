@@ -1,0 +1,31 @@
+// Small repairs that CSS cannot make. Each says what it is for.
+
+// The theme wraps tables and adds copy buttons after its own start, so look again when idle.
+function repair() {
+  // Screen readers would list many landmarks of the same name.
+  document.querySelectorAll(".md-code__nav").forEach((nav, index) => {
+    nav.setAttribute("aria-label", `Code block ${index + 1}`);
+  });
+  // What scrolls sideways must be reachable by keyboard.
+  const boxes = ".md-typeset__scrollwrap, pre > code, pre, div.arithmatex, .katex-display";
+  for (const box of document.querySelectorAll(boxes)) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  }
+}
+
+// A mark says what it is, and does not start a line of its own.
+for (const mark of document.querySelectorAll("a.claim")) {
+  mark.setAttribute("aria-label", "Checked: see the test of this sentence");
+  const before = mark.previousSibling;
+  if (before && before.nodeType === Node.TEXT_NODE) {
+    before.data = before.data.replace(/\s+$/, "\u00a0");
+  }
+}
+
+// A printed page has no folded parts.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+});
+
+addEventListener("load", repair);
+addEventListener("resize", repair);

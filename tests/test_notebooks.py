@@ -1,0 +1,80 @@
+"""Every notebook runs from top to bottom, from the root of the repository.
+
+Each code cell that ran is recorded with its source, so that the guard can compare the cells of
+the built page with the cells that passed here.
+"""
+
+from pathlib import Path
+
+import jupytext
+import nbclient
+import pytest
+from bs4 import BeautifulSoup
+from nbclient.exceptions import CellExecutionError
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("**/*.py"))
+
+
+def run(notebook) -> list:
+    """Execute in a fresh kernel; the code cells, or a failure that shows the cell."""
+    client = nbclient.NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}
+    )
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        started = [cell for cell in cells if cell.execution_count]
+        pytest.fail(
+            f"{error.ename}: {error.evalue} in the cell\n\n{started[-1].source}", pytrace=False
+        )
+    return cells
+
+
+def test_there_is_a_notebook():
+    assert [path.name for path in NOTEBOOKS] == ["clock.py"]
+
+
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
+def cells(request) -> list:
+    """The code cells of one notebook after a run."""
+    return run(jupytext.read(request.param))
+
+
+def test_notebook_runs(cells, record_property):
+    assert cells
+    for number, cell in enumerate(cells, start=1):
+        assert cell.execution_count == number, f"did not run:\n\n{cell.source}"
+        noise = [o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stderr"]
+        assert not noise, f"wrote {noise} in\n\n{cell.source}"
+        record_property("cell", cell.source)
+
+
+def test_each_figure_has_a_text_alternative(cells):
+    pages = [o.data.get("text/html", "") for c in cells for o in c.outputs if "data" in o]
+    pictures = [image for page in pages for image in BeautifulSoup(page, "html.parser")("img")]
+    assert len(pictures) == sum("\nshow(figure" in cell.source for cell in cells)
+    assert all(len(image.get("alt", "")) > 40 for image in pictures), pictures
+    assert not any("image/png" in o.get("data", {}) for c in cells for o in c.outputs)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_each_cell_checks_or_shows_something(path):
+    """After the imports and helpers, a cell without an assert, a print or a figure is idle."""
+    cells = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
+    idle = [s for s in cells[2:] if not any(word in s for word in ("assert ", "print(", "show("))]
+    assert idle == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_has_one_title(path):
+    text = "\n".join(c.source for c in jupytext.read(path).cells if c.cell_type == "markdown")
+    assert [line[:2] for line in text.splitlines()].count("# ") == 1
+
+
+def test_a_raising_cell_is_named():
+    notebook = jupytext.reads("# %%\nx = 1\n\n# %%\nassert x == 2, 'no'\n", fmt="py:percent")
+    message = r"^AssertionError: no in the cell\n\nassert x == 2, 'no'$"
+    with pytest.raises(pytest.fail.Exception, match=message):
+        run(notebook)

@@ -1,0 +1,124 @@
+"""Every shape comment of every snippet is true, and a false one would be found."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.shapes import shape_comments, shapes_checked
+
+SNIPPETS = Path(__file__).parents[1] / "snippets"
+
+
+def call_sinusoidal(m):
+    m.sinusoidal_table(torch.arange(5), 7)
+    m.sinusoidal_table(torch.arange(10).view(2, 5), 7)
+    m.SinusoidalPositionEncoding(7, max_len=5)(torch.zeros(2, 5, 7))
+
+
+def call_rope(m):
+    inv_freq = m.rope_inv_freq(8)
+    for positions in (torch.arange(5), torch.arange(10).view(2, 5)):
+        for layout in m.LAYOUTS:
+            m.apply_rope(torch.zeros(2, 3, 5, 11), positions, inv_freq, layout=layout)
+    for weight in (torch.zeros(24, 11), torch.zeros(24)):
+        m.half_from_interleaved(weight, 3)
+        m.interleaved_from_half(weight, 3)
+
+
+def call_attention(m):
+    q, k, v = torch.zeros(2, 3, 5, 11), torch.zeros(2, 3, 7, 11), torch.zeros(2, 3, 7, 13)
+    m.attention(q, k, v, bias=torch.zeros(3, 5, 7), mask=torch.ones(5, 7, dtype=torch.bool))
+
+
+def call_masks(m):
+    m.causal_mask(torch.arange(5), torch.arange(7))
+    m.causal_mask(torch.arange(10).view(2, 5), torch.arange(14).view(2, 7))
+
+
+CALLS = {
+    "sinusoidal": (call_sinusoidal, {"B": 2, "T": 5, "P": 4, "d_model": 7}),
+    "rope": (call_rope, {"B": 2, "H": 3, "T": 5, "P": 4, "D": 8}),  # D of the weights
+    "attention": (call_attention, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11, "Dv": 13}),
+    "masks": (call_masks, {"B": 2, "Tq": 5, "Tk": 7}),
+}
+
+
+@pytest.mark.parametrize("stem", sorted(p.stem for p in SNIPPETS.glob("[!_]*.py")))
+def test_every_shape_comment_is_true_and_reached(stem):
+    call, sizes = CALLS[stem]
+    with shapes_checked(SNIPPETS / f"{stem}.py", **sizes) as module:
+        call(module)
+
+
+@pytest.mark.parametrize("stem", ["attention", "rope", "sinusoidal"])
+def test_the_snippets_do_carry_shape_comments(stem):
+    assert len(shape_comments((SNIPPETS / f"{stem}.py").read_text())) >= 4
+
+
+def check(tmp_path, body, *arguments, **sizes):
+    """Run `f(x)` of a small snippet with this body."""
+    path = tmp_path / "small.py"
+    path.write_text("def f(x):\n" + "".join(f"    {line}\n" for line in body))
+    with shapes_checked(path, **sizes) as module:
+        for x in arguments:
+            module.f(x)
+
+
+TRUE = [
+    ["y = x[0]  # (T,)"],
+    ["y = x.mT  # (T, B)"],
+    ["a, b = x.chunk(2)  # 2 x (B // 2, T)"],
+    ["y = x  # (..., T)", "y = x  # (B, ...)", "y = x[0]  # (..., T)"],
+    ["return x[:, None]  # (B, 1, T)"],
+    ["y = x.sum(", "    dim=0)  # (T,)"],
+    ["y = x  # (B, T)", "y = y + 1  # why, and no shape"],
+]
+FALSE = [
+    ["y = x[0]  # (B,)"],
+    ["y = x  # (T, B)"],
+    ["y = x  # (T,)"],
+    ["y = x  # (B, T, 1)"],
+    ["a, b = x.chunk(2)  # (B // 2, T)"],
+    ["a, b = x.chunk(2)  # 2 x (B, T)"],
+    ["y = x  # (..., B)"],
+    ["y = x[0]  # (..., B, T)"],
+    ["y = x  # (T, ...)"],
+    ["return x[:, None]  # (B, T)"],
+    ["y = x.sum(", "    dim=0)  # (B,)"],
+]
+
+
+@pytest.mark.parametrize("body", TRUE, ids="; ".join)
+def test_a_true_comment_passes(tmp_path, body):
+    check(tmp_path, body, torch.zeros(4, 5), B=4, T=5)
+
+
+@pytest.mark.parametrize("body", FALSE, ids="; ".join)
+def test_a_false_comment_is_found(tmp_path, body):
+    with pytest.raises(AssertionError, match="line .: the comment says"):
+        check(tmp_path, body, torch.zeros(4, 5), B=4, T=5)
+
+
+def test_a_comment_that_no_call_reaches_is_found(tmp_path):
+    body = ["if x.ndim == 3:", "    x = x[0]  # (B, T)", "y = x  # (B, T)"]
+    with pytest.raises(AssertionError, match=r"never reached: lines \[3\]"):
+        check(tmp_path, body, torch.zeros(4, 5), B=4, T=5)
+    check(tmp_path, body, torch.zeros(4, 5), torch.zeros(1, 4, 5), B=4, T=5)
+
+
+@pytest.mark.parametrize("line", ["x += 1  # (B, T)", "x.zero_()  # (B, T)", "# (B, T)"])
+def test_a_comment_behind_another_statement_is_found(tmp_path, line):
+    with pytest.raises(AssertionError, match=r"no assignment or return: lines \[2\]"):
+        check(tmp_path, [line, "return x"], torch.zeros(4, 5), B=4, T=5)
+
+
+@pytest.mark.parametrize("comment", ["# (B, T) in float64", "#(B, T)", "# 2x (B, T)"])
+def test_a_shape_comment_written_in_another_way_is_found(tmp_path, comment):
+    with pytest.raises(AssertionError, match="line 2: cannot read the shape comment"):
+        check(tmp_path, [f"y = x  {comment}"], torch.zeros(4, 5), B=4, T=5)
+
+
+def test_equal_sizes_are_refused_because_they_hide_swapped_axes(tmp_path):
+    with pytest.raises(AssertionError, match="sizes must all differ"):
+        check(tmp_path, ["y = x.mT  # (B, T)"], torch.zeros(4, 4), B=4, T=4)

@@ -1,0 +1,149 @@
+"""A snippet is one file that copies alone: what it imports, states and keeps."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import posenc_check
+
+ROOT = Path(__file__).parents[1]
+SNIPPETS = sorted((ROOT / "snippets").glob("[!_]*.py"))
+every_snippet = pytest.mark.parametrize("path", SNIPPETS, ids=lambda path: path.stem)
+
+# One small call for each file, with a result that is known without the file.
+CALLS = {
+    "sinusoidal": "assert m.sinusoidal_table(torch.tensor([0]), 4).tolist() == [[0, 1, 0, 1]]",
+    "rope": "x = torch.ones(1, 1, 1, 4)\n"
+    "assert m.apply_rope(x, torch.tensor([0]), m.rope_inv_freq(4)).equal(x)",
+    "attention": "x = torch.ones(1, 1, 1, 4)\nassert m.attention(x, x, x).equal(x)",
+    "masks": "i = torch.arange(2)\n"
+    "assert m.causal_mask(i, i).tolist() == [[True, False], [True, True]]",
+}
+
+
+def functions(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def imported(path):
+    """The first word of each imported module; a relative import counts as '.'."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." if node.level else node.module.split(".")[0]
+
+
+@every_snippet
+def test_a_copy_runs_alone_in_an_empty_folder(path, tmp_path):
+    shutil.copy(path, tmp_path)
+    script = f"""
+import importlib.util, os, sys
+sys.path.insert(0, os.getcwd())
+assert importlib.util.find_spec("snippets") is None
+import torch
+import {path.stem} as m
+{CALLS[path.stem]}
+print(m.__file__)
+"""
+    # -I: no PYTHONPATH, no user packages, and the folder of nobody on the path.
+    command = [sys.executable, "-I", "-W", "error", "-c", script]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == str(tmp_path / path.name)
+
+
+@every_snippet
+def test_only_torch_and_the_standard_library_are_imported(path):
+    assert set(imported(path)) <= {"torch"} | sys.stdlib_module_names
+
+
+def test_the_oracles_import_no_snippet():
+    assert set(imported(ROOT / "posenc_check" / "oracles.py")) == {"cmath", "math", "torch"}
+
+
+@every_snippet
+def test_the_head_names_licence_project_and_version(path):
+    lines = path.read_text().splitlines()
+    assert lines[0] == "# SPDX-License-Identifier: MIT"
+    version = posenc_check.__version__
+    assert lines[1] == f"# Position encoding, executed {version}: snippets/{path.name}"
+
+
+def test_the_version_is_the_same_everywhere():
+    stated = {posenc_check.__version__}
+    for project in ROOT.glob("pyproject.toml"):
+        stated.add(tomllib.loads(project.read_text())["project"].get("version"))
+    assert len(stated - {None}) == 1
+    assert re.fullmatch(r"\d+\.\d+\.\d+", posenc_check.__version__)
+
+
+@every_snippet
+def test_lines_fit_into_eighty_columns(path):
+    assert [line for line in path.read_text().splitlines() if len(line) > 80] == []
+
+
+@every_snippet
+def test_files_and_functions_stay_short(path):
+    source = path.read_text()
+    assert len(source.splitlines()) < 220
+    for function in functions(ast.parse(source)):
+        n_lines = function.end_lineno - function.lineno + 1
+        n_lines -= len((ast.get_docstring(function, clean=False) or "").splitlines())
+        assert n_lines < 45, function.name
+
+
+def missing_sections(function, public):
+    """The sections a docstring lacks; one may refer to another function for them."""
+    text = ast.get_docstring(function) or ""
+    same_as = re.search(r"`(\w+)`; same arguments and errors\.", text)
+    if same_as and same_as[1] in public:
+        return []
+    wanted = ["Args:", "Raises:"]
+    if ast.unparse(function.returns) != "None":
+        wanted.append("Returns:")
+    return [section for section in wanted if not re.search(rf"^{section}$", text, re.M)]
+
+
+@every_snippet
+def test_public_functions_say_what_they_take_return_and_raise(path):
+    public = {f.name: f for f in functions(ast.parse(path.read_text())) if f.name[0] != "_"}
+    assert public
+    for name, function in public.items():
+        if name == "reset_parameters":  # takes and returns nothing
+            assert ast.get_docstring(function)
+        else:
+            assert missing_sections(function, public) == [], name
+
+
+@every_snippet
+def test_the_module_docstring_names_its_source_and_axes(path):
+    text = ast.get_docstring(ast.parse(path.read_text()))
+    assert re.search(r"\(arXiv:\d{4}\.\d{5}\)", text)
+    assert re.search(r"^Axes: ", text, re.M)
+    assert "torch; copy this file as" in text
+
+
+@every_snippet
+def test_nothing_is_kept_at_module_level(path):
+    tree = ast.parse(path.read_text())
+    allowed = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+    for node in tree.body[1:]:  # the first is the docstring
+        if not isinstance(node, allowed):
+            constant = isinstance(node, ast.Assign) and ast.literal_eval(node.value)
+            assert isinstance(constant, (tuple, str, int, float)), ast.unparse(node)
+    assert not [n for n in ast.walk(tree) if isinstance(n, (ast.Global, ast.Nonlocal))]
+    assert not {"functools", "weakref"} & set(imported(path))
+
+
+@every_snippet
+def test_no_default_argument_can_be_changed(path):
+    for function in functions(ast.parse(path.read_text())):
+        for default in function.args.defaults + function.args.kw_defaults:
+            assert default is None or isinstance(default, ast.Constant), function.name

@@ -1,0 +1,124 @@
+"""Write the ledger of `docs/verified.md` and the stamp at the foot of the pages.
+
+    python -m tools.ledger
+
+Reads `.results/run.json`. Where that holds no green run of this very tree, every row is still
+listed, with "not verified here yet" in place of a result. Writes `docs/_generated/ledger.md` and
+`.results/stamp`: the text of the stamp on the first line, the id of the run on the second.
+"""
+
+import html
+import re
+import sys
+from pathlib import Path
+
+from tests.guard.digest import ROOT
+from tests.guard.record import read_claims, read_run
+from tests.guard.static import static_claims
+
+NOT_YET = "not verified here yet"
+PAGES = {
+    "home": ("Home", "index.md"),
+    "conventions": ("Conventions", "conventions.md"),
+    "sinusoidal": ("Sinusoidal encoding", "methods/sinusoidal.md"),
+    "rope": ("RoPE", "methods/rope.md"),
+    "shapes": ("Read the code through its shapes", "guides/shapes.md"),
+    "clock": ("The clock, turned by hand", "notebooks/clock.py"),
+}
+TEX = re.compile(r"(\\\(.*?\\\)|\\\[.*?\\\])")
+
+
+def main(root: Path = ROOT) -> None:
+    run, reason = read_run(root)
+    rows = collect_rows(static_claims(root), run)
+    write(root / "docs/_generated/ledger.md", head(run) + "".join(section(*s) for s in rows))
+    write(root / ".results/stamp", "\n".join(stamp(run)) + "\n")
+    if reason:
+        print(f"ledger: {NOT_YET}; {reason}", file=sys.stderr)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:  # spare `mkdocs serve`
+        path.write_text(text, encoding="utf-8")
+
+
+def collect_rows(claims: dict, run: dict | None):
+    """[(page prefix, [(id, text, tests, result)])]; pages in reading order, claims as written."""
+    results = read_claims(run) if run else {}
+    pages: dict[str, list] = {prefix: [] for prefix in PAGES}
+    for claim_id, claim in claims.items():
+        result = result_of(results.get(claim_id)) if run else NOT_YET
+        text = claim["text"] or "(this claim has no sentence)"
+        row = (claim_id, text, claim["tests"], result)
+        pages.setdefault(claim_id.split("-")[0], []).append(row)
+    return [(prefix, rows) for prefix, rows in pages.items() if rows]
+
+
+def result_of(claim: dict | None) -> str:
+    outcomes = list(claim["tests"].values()) if claim else []
+    if outcomes and all(outcome == "passed" for outcome in outcomes):
+        return "passed" if len(outcomes) == 1 else f"passed, {len(outcomes)} cases"
+    return "failed"
+
+
+def stamp(run: dict | None) -> tuple[str, str]:
+    if run is None:
+        return f"This build: {NOT_YET}", "none"
+    torch, python = run["versions"]["torch"], run["versions"]["python"]
+    return (
+        f"Verified with torch {torch}, Python {python} on {run['date']}: "
+        f"{len(run['claims'])} claims, {len(run['blocks'])} code blocks",
+        run["id"],
+    )
+
+
+def head(run: dict | None) -> str:
+    if run is None:
+        return f"This build: {NOT_YET}. `make test` fills in the results.\n\n"
+    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    commit = f"Commit `{run['commit']}`" if run["commit"] else "No commit was recorded"
+    return (
+        f"{len(run['claims'])} claims and {len(run['blocks'])} code blocks passed on {run['date']} "
+        f"at {run['time']} with {versions}. {commit}.\n\n"
+    )
+
+
+def section(prefix: str, rows: list) -> str:
+    """Raw HTML, so that no sentence can break a Markdown table or become a mark itself."""
+    title, page = PAGES.get(prefix, (prefix.capitalize(), None))
+    heading = f"[{title}]({page})" if page else title
+    body = "".join(row(*cells) for cells in rows)
+    return (
+        f"## {heading} {{ #page-{prefix} }}\n\n"
+        '<table class="ledger">\n<thead><tr><th>Sentence</th><th>Kind</th><th>Test</th>'
+        f"<th>Result</th></tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n\n"
+    )
+
+
+def row(claim_id: str, text: str, tests: list[str], result: str) -> str:
+    names = "<br>".join(f"<code>{breakable(test)}</code>" for test in tests)
+    state = "passed" if result.startswith("passed") else "open" if result == NOT_YET else "failed"
+    return (
+        f'<tr id="{claim_id}"><td>{sentence(text)}</td><td>checked</td><td>{names}</td>'
+        f'<td class="{state}">{result}</td></tr>\n'
+    )
+
+
+def sentence(text: str) -> str:
+    """TeX in the same wrapping that arithmatex makes, everything else escaped."""
+    parts = []
+    for part in TEX.split(text):
+        tag = {"\\(": "span", "\\[": "div"}.get(part[:2]) if TEX.fullmatch(part) else None
+        escaped = html.escape(part, quote=False)
+        parts.append(f'<{tag} class="arithmatex">{escaped}</{tag}>' if tag else escaped)
+    return "".join(parts)
+
+
+def breakable(test: str) -> str:
+    """Test names are long: let narrow screens break them after each part."""
+    return re.sub(r"(::|/|_)", r"\1<wbr>", html.escape(test))
+
+
+if __name__ == "__main__":
+    main()
