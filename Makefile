@@ -20,12 +20,12 @@ serve: prepare pages ## build the environment if missing and serve the site on l
 	$(BUILD_ENV) $(PY) -m mkdocs serve --dev-addr 127.0.0.1:$(PORT)
 
 test: browser prepare ## run every test and every page block, build strictly, check the site in a browser
-	$(PY) -m pytest --ignore=tests/site --ignore=tests/compiled
+	$(PY) -m pytest --ignore=tests/site
 	$(MAKE) build
 	$(PY) -m pytest tests/site
 
 test-compiled: .venv/.ok ## run the snippets through torch.compile with inductor (needs a C++ compiler)
-	$(PY) -m pytest tests/compiled
+	$(PY) -m pytest --override-ini addopts= tests/compiled
 
 build: prepare pages ## build the static site into site/
 	$(BUILD_ENV) $(PY) -m mkdocs build --strict

@@ -38,20 +38,21 @@ def attention(
     Raises:
         TypeError: if q, k, v differ in dtype or are not floating point, or
             if mask is not bool.
-        ValueError: if ranks or sizes do not fit, or if the mask leaves a
-            query without any key.
+        ValueError: if ranks or sizes do not fit, if bias or mask does not
+            broadcast to (B, H, Tq, Tk), or if the mask leaves a query
+            without any key.
     """
-    _check(q, k, v, mask)
+    _check(q, k, v, bias, mask)
     logits = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])  # (B, H, Tq, Tk)
     if bias is not None:
         logits = logits + bias  # (B, H, Tq, Tk)
     if mask is not None:
         logits = logits.masked_fill(~mask, -math.inf)  # (B, H, Tq, Tk)
     weights = logits.softmax(dim=-1).to(v.dtype)  # (B, H, Tq, Tk)
-    return weights @ v
+    return weights @ v  # (B, H, Tq, Dv)
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
+def _check(q, k, v, bias, mask) -> None:
     if not q.is_floating_point():
         raise TypeError(f"q, k and v must be floating point, got {q.dtype}")
     if not q.dtype == k.dtype == v.dtype:
@@ -70,6 +71,13 @@ def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
             "q, k and v must be [B, H, Tq, D], [B, H, Tk, D] and "
             f"[B, H, Tk, Dv], got {shapes[0]}, {shapes[1]} and {shapes[2]}"
         )
+    logits = [*q.shape[:3], k.shape[2]]
+    for name, extra in (("bias", bias), ("mask", mask)):
+        if extra is not None and not _broadcasts(extra.shape, logits):
+            raise ValueError(
+                f"{name} must broadcast to [B, H, Tq, Tk] = {logits}, "
+                f"got {list(extra.shape)}"
+            )
     if mask is None:
         return
     if mask.dtype != torch.bool:
@@ -78,3 +86,9 @@ def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
     if not (torch.compiler.is_compiling() or mask.is_meta):
         if not bool(mask.any(dim=-1).all()):
             raise ValueError("mask leaves a query without any key")
+
+
+def _broadcasts(shape, target) -> bool:
+    return len(shape) <= len(target) and all(
+        size in (1, wanted) for size, wanted in zip(shape[::-1], target[::-1])
+    )

@@ -30,7 +30,9 @@ def causal_mask(q_positions: Tensor, k_positions: Tensor) -> Tensor:
     for name, positions in (
         ("q_positions", q_positions), ("k_positions", k_positions)
     ):
-        if positions.is_floating_point() or positions.dtype == torch.bool:
+        if positions.dtype == torch.bool or (
+            positions.is_floating_point() or positions.is_complex()
+        ):
             raise TypeError(f"{name} must be integer, got {positions.dtype}")
     q_shape, k_shape = list(q_positions.shape), list(k_positions.shape)
     if len(q_shape) not in (1, 2) or len(k_shape) != len(q_shape):
@@ -43,5 +45,6 @@ def causal_mask(q_positions: Tensor, k_positions: Tensor) -> Tensor:
             "q_positions and k_positions must have the same batch size, "
             f"got {q_shape[0]} and {k_shape[0]}"
         )
-    allowed = k_positions[..., None, :] <= q_positions[..., None]
+    q_column, k_row = q_positions[..., None], k_positions[..., None, :]
+    allowed = k_row <= q_column  # (..., Tq, Tk)
     return allowed if allowed.ndim == 2 else allowed[:, None]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Position encoding, executed 0.1.0: snippets/sinusoidal.py
-"""Sinusoidal position encoding: a clock with several speeds, added to the input.
+"""Sinusoidal position encoding: a clock with several speeds, added to x.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.5
 (arXiv:1706.03762). The class follows Muxuan Liu, Model notes, Chapter 1.
@@ -171,8 +171,8 @@ class SinusoidalPositionEncoding(nn.Module):
         # Every .to(), .half() or .cuda() of a module comes through here.
         exact = self.pe
         super()._apply(fn, recurse)
-        if self.keep_float32 and self.pe.dtype != exact.dtype:
-            self.pe = exact.to(self.pe.device)
+        if self.keep_float32 and self.pe.dtype != torch.float32:
+            self.pe = exact.to(self.pe.device, torch.float32)
         return self
 
 

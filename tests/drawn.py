@@ -5,6 +5,8 @@ import math
 from importlib import import_module
 from xml.etree import ElementTree
 
+from posenc_check import oracles
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -35,6 +37,12 @@ def points(element) -> list[tuple[float, float]]:
     return [tuple(map(float, pair.split(","))) for pair in element.get("points").split()]
 
 
+def mean_cosine(gap, width, base=10000.0):
+    """The similarity of two rows, or the score of all-ones vectors, divided by its value at 0."""
+    pairs = width // 2
+    return sum(math.cos(gap * oracles.rope_speed(i, width, base)) for i in range(pairs)) / pairs
+
+
 def curves(name: str) -> dict:
     """For each curve its points and the ticks of its panel, as (value, coordinate)."""
     found, ticks, in_curves = {}, {"x": [], "y": []}, False
@@ -55,6 +63,8 @@ def assert_curve(name: str, curve: str, xs, ys, log_x=False, log_y=False) -> Non
     """The curve goes through every (x, y), read against the outer ticks of its panel."""
     drawn, ticks = curves(name)[curve]
     assert len(drawn) == len(xs) == len(ys)
+    # Values grow to the right and upwards.
+    assert min(ticks["x"])[1] < max(ticks["x"])[1] and min(ticks["y"])[1] > max(ticks["y"])[1]
     expected_x, expected_y = on_axis(ticks["x"], log_x), on_axis(ticks["y"], log_y)
     for (at_x, at_y), x, y in zip(drawn, xs, ys, strict=True):
         # Coordinates are written with two decimals.

@@ -147,6 +147,7 @@ WRONG = [
     {"q": [1, H, TQ, D]}, {"k": [1, H, TK, D]}, {"v": [1, H, TK, DV]},
     {"q": [B, 1, TQ, D]}, {"k": [B, 1, TK, D]}, {"v": [B, 1, TK, DV]},
     {"q": [B, H, TQ, D + 1]}, {"k": [B, H, TK, 1]}, {"v": [B, H, TK + 1, DV]}, {"v": [B, H, 1, DV]},
+    {"q": [B, H, TQ, D, 1], "k": [B, H, TK, D, 1], "v": [B, H, TK, DV, 1]},
 ]
 
 
@@ -159,3 +160,12 @@ def test_ranks_and_sizes_that_do_not_fit_are_refused(wrong):
     )
     with raises_exactly(ValueError, text):
         attention(*(torch.zeros(shape) for shape in shapes))
+
+
+@pytest.mark.parametrize("shape", [(TQ, TK + 1), (B + 1, H, TQ, TK), (1, B, H, TQ, TK), (TK, TQ)])
+def test_a_bias_or_mask_of_another_size_is_refused(shape):
+    text = f"must broadcast to [B, H, Tq, Tk] = {[B, H, TQ, TK]}, got {list(shape)}"
+    with raises_exactly(ValueError, f"bias {text}"):
+        attention(*qkv(), bias=torch.zeros(shape))
+    with raises_exactly(ValueError, f"mask {text}"):
+        attention(*qkv(), mask=torch.ones(shape, dtype=torch.bool))

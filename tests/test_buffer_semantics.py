@@ -23,6 +23,17 @@ def test_pe_is_saved_with_one_row_for_each_position(d_model):
     assert state["pe"].dtype == torch.float32
 
 
+def test_pe_is_float32_whatever_the_default_dtype_is():
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        pe = module().pe
+    finally:
+        torch.set_default_dtype(usual)
+    assert torch.equal(pe, module().pe)
+    assert pe.dtype == torch.float32
+
+
 def test_pe_is_a_buffer_and_no_parameter():
     m = module()
     assert list(m.parameters()) == []
@@ -160,14 +171,18 @@ def test_a_copy_has_a_table_of_its_own_and_the_same_rules(clone):
 
 def test_the_input_keeps_its_exact_gradient():
     m, x = module(), torch.zeros(2, 5, 6, requires_grad=True)
-    (m(x) * m.pe[:, :5]).sum().backward()
+    y = m(x)
+    assert y.requires_grad
+    (y * m.pe[:, :5]).sum().backward()
     assert torch.equal(x.grad, m.pe[:, :5].expand(2, 5, 6))
 
 
 def test_a_buffer_does_not_turn_off_autograd():
     m = module()
     m.pe.requires_grad_(True)
-    m(torch.zeros(2, 5, 6)).sum().backward()
+    y = m(torch.zeros(2, 5, 6))
+    assert y.requires_grad
+    y.sum().backward()
     assert m.pe.grad[0, :, 0].tolist() == [2, 2, 2, 2, 2, 0, 0, 0, 0]  # the batch has two
 
 

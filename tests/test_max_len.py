@@ -24,6 +24,18 @@ def test_a_sequence_of_max_len_works():
     assert torch.equal(m(torch.zeros(2, 8, 6)), m.pe.expand(2, 8, 6))
 
 
+def accepted(m, length):
+    try:
+        m(torch.zeros(2, length, 6))
+    except ValueError:
+        return False
+    return True
+
+
+def test_the_limit_lies_right_behind_max_len():
+    assert [accepted(module(8), length) for length in (7, 8, 9)] == [True, True, False]
+
+
 def test_one_token_more_is_refused():
     with raises_exactly(ValueError, too_long(last=8, rows=8)):
         module(8)(torch.zeros(2, 9, 6))

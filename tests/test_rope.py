@@ -85,7 +85,7 @@ def test_the_default_layout_is_half():
     assert (half - interleaved).abs().max() > 1
 
 
-@pytest.mark.parametrize("base", [100.0, 10_000.0, 500_000.0])
+@pytest.mark.parametrize("base", [0.5, 1, 100.0, 10_000.0, 500_000.0])
 @pytest.mark.parametrize("head_dim", [2, 6, 64])
 def test_every_speed_equals_the_formula(head_dim, base):
     want = [oracles.rope_speed(pair, head_dim, base) for pair in range(head_dim // 2)]

@@ -37,6 +37,16 @@ def test_a_narrow_input_costs_one_rounding_of_the_result(name, layout):
     torch.testing.assert_close(got.double(), want, rtol=torch.finfo(dtype).eps / 2, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float32"])
+def test_sines_are_rounded_to_float32_before_the_products(name):
+    x, inv_freq = generic(2, 3, 5, 8, dtype=getattr(torch, name)), rope_inv_freq(8)
+    angle = POSITIONS.double()[:, None] * inv_freq
+    cos, sin = angle.cos().float(), angle.sin().float()
+    a, b = x.float().chunk(2, dim=-1)
+    want = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
+    assert torch.equal(apply_rope(x, POSITIONS, inv_freq), want)
+
+
 def test_float64_stays_float64():
     assert apply_rope(generic(2, 3, 5, 8), POSITIONS, rope_inv_freq(8)).dtype == torch.float64
 
@@ -52,6 +62,13 @@ def test_positions_of_any_dtype_that_can_count_give_the_same_rotation(name):
 def test_speeds_in_float32_are_used_as_they_are():
     x, inv_freq = generic(2, 3, 5, 8), rope_inv_freq(8).float()
     assert_close(apply_rope(x, POSITIONS, inv_freq), oracle(x, POSITIONS, inv_freq, "half"))
+
+
+def test_a_position_that_float32_cannot_hold_counts_in_full():
+    x, inv_freq, positions = generic(1, 2, 1, 8), rope_inv_freq(8), torch.tensor([2**24 + 1])
+    want = oracle(x, positions, inv_freq)
+    # A float64 angle near 2**24 is off by 4e-9; one position more or less would turn by 1 radian.
+    torch.testing.assert_close(apply_rope(x, positions, inv_freq), want, rtol=0, atol=1e-7)
 
 
 def with_float32_angles(x, positions):

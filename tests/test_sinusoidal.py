@@ -31,7 +31,7 @@ def test_every_entry_equals_the_formula(d_model, base):
     assert_is_the_formula(table, positions, d_model, base)
 
 
-@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("base", [0.5, 1, *BASES])
 @pytest.mark.parametrize("d_model", WIDTHS)
 def test_every_speed_equals_the_formula(d_model, base):
     got = sinusoidal_inv_freq(d_model, base)
@@ -73,6 +73,19 @@ def test_any_dtype_that_can_count_gives_the_same_table(name):
 def test_positions_may_lie_between_integers(dtype):
     table = sinusoidal_table(torch.tensor([0.5, 2.25], dtype=dtype), 5)
     assert_is_the_formula(table, [0.5, 2.25], 5)
+
+
+def test_the_table_lies_on_the_device_of_the_positions():
+    table = sinusoidal_table(torch.zeros(2, 5, dtype=torch.int64, device="meta"), 7)
+    assert (table.device.type, table.dtype, table.shape) == ("meta", torch.float32, (2, 5, 7))
+
+
+def test_a_position_that_float32_cannot_hold_counts_in_full():
+    position = 2**24 + 1
+    table = sinusoidal_table(torch.tensor([position]), 6).double()
+    # A float64 angle near 2**24 is off by 4e-9; one position more or less would turn by 1 radian.
+    want = oracles.sinusoid_table([position], 6)
+    torch.testing.assert_close(table, want, rtol=0, atol=2**-24)
 
 
 def test_autocast_leaves_the_table_in_float32():

@@ -110,7 +110,11 @@ def test_a_dropout_that_is_no_probability_is_refused_by_torch():
         module(dropout=1.5)
 
 
-@pytest.mark.parametrize("shape", [[5, 6], [2, 3, 5, 6], [2, 5, 7], [2, 5, 5], [2, 5, 1], [6]])
+# [6, 6], [2, 5, 5, 6] and [2, 5, 1] would broadcast without a word.
+WRONG_SHAPES = [[6], [5, 6], [6, 6], [2, 3, 5, 6], [2, 5, 5, 6], [2, 5, 7], [2, 5, 5], [2, 5, 1]]
+
+
+@pytest.mark.parametrize("shape", WRONG_SHAPES)
 def test_an_input_of_another_rank_or_width_is_refused(shape):
     text = f"Expected [batch, sequence, d_model] with d_model=6, got {shape}"
     with raises_exactly(ValueError, text):

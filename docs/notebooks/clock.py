@@ -51,9 +51,8 @@ def show(figure, text):
     file = io.BytesIO()
     figure.tight_layout()
     figure.savefig(file, format="webp", dpi=200, pil_kwargs={"lossless": True})
-    data = base64.b64encode(file.getvalue()).decode()
-    image = f'<img width="500" src="data:image/webp;base64,{data}" alt="{text}">'
-    display(HTML(image))
+    link = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode()
+    display(HTML(f'<img width="500" alt="{text}" src="{link}">'))
     plt.close(figure)
 
 

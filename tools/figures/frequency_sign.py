@@ -31,9 +31,9 @@ def draw() -> str:
     picture.text(204, 390, "gap between two positions", anchor="middle")
     return picture.finish(
         f"Two panels with the cosine similarity of two rows against their gap, 0 to {GAPS}, at "
-        f"d_model {D_MODEL}. With the minus sign the curve falls smoothly: {d['minus'][1]:.3f} at "
-        f"gap 1, {d['minus'][GAPS]:.2f} at gap {GAPS}. With the plus sign it drops to "
-        f"{d['plus'][1]:.3f} at gap 1 and then jumps up and down around zero."
+        f"d_model {D_MODEL}. With the minus sign the curve falls slowly, in waves: "
+        f"{d['minus'][1]:.3f} at gap 1, {d['minus'][GAPS]:.2f} at gap {GAPS}. With the plus sign "
+        f"it drops to {d['plus'][1]:.3f} at gap 1 and then jumps up and down around zero."
     )
 
 

@@ -31,7 +31,7 @@ def edges(by_gap: torch.Tensor) -> dict:
 
     Sampled at single gaps instead, a curve would hide how far the score swings.
     """
-    starts = [round(2 ** (i / 8)) for i in range(8 * 14 + 1)]  # 8 steps a doubling
+    starts = [round(2 ** (i / 8)) for i in range(8 * 14)]  # 8 steps a doubling
     found = {"lowest": [], "highest": []}
     for first, stop in zip(starts, starts[1:] + [LAST + 1], strict=True):
         if first < stop:

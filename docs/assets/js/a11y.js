@@ -14,8 +14,9 @@ function repair() {
 }
 
 // A mark says what it is, and does not start a line of its own.
-for (const mark of document.querySelectorAll("a.claim")) {
-  mark.setAttribute("aria-label", "Checked: see the test of this sentence");
+for (const mark of document.querySelectorAll("a.claim, a.mark-example")) {
+  const target = mark.matches(".claim") ? "the test of this sentence" : "the ledger";
+  mark.setAttribute("aria-label", `Checked: see ${target}`);
   const before = mark.previousSibling;
   if (before && before.nodeType === Node.TEXT_NODE) {
     before.data = before.data.replace(/\s+$/, "\u00a0");

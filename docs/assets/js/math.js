@@ -1,16 +1,30 @@
 // Formulas: KaTeX draws what the build marked with .arithmatex, and on notebook pages what stands
-// between the usual delimiters. A formula that KaTeX cannot read stays visible as an error.
-const options = { throwOnError: false, output: "htmlAndMathml" };
-
+// between the usual delimiters. A formula that KaTeX cannot read stays as TeX, marked as an error.
 for (const element of document.querySelectorAll(".arithmatex")) {
   const source = element.textContent.trim();
-  const display = source.startsWith("\\[");
-  katex.render(source.slice(2, -2), element, { ...options, displayMode: display });
+  const displayMode = source.startsWith("\\[");
+  try {
+    element.innerHTML = katex.renderToString(source.slice(2, -2), { displayMode });
+    keepWithPunctuation(element);
+  } catch (error) {
+    element.classList.add("katex-error");
+    element.title = error.message;
+  }
+}
+
+// No line begins with the comma after a formula: it moves into the last part, which never breaks.
+function keepWithPunctuation(element) {
+  const after = element.nextSibling;
+  const last = element.querySelector(".katex-base:last-child");
+  if (last && after?.nodeType === Node.TEXT_NODE && /^[,.;:!?)]/.test(after.data)) {
+    last.append(after.data[0]);
+    after.data = after.data.slice(1);
+  }
 }
 
 for (const element of document.querySelectorAll(".jp-RenderedMarkdown")) {
   renderMathInElement(element, {
-    ...options,
+    throwOnError: true, // goes to the console, and the TeX stays
     delimiters: [
       { left: "$$", right: "$$", display: true },
       { left: "\\[", right: "\\]", display: true },
@@ -19,4 +33,3 @@ for (const element of document.querySelectorAll(".jp-RenderedMarkdown")) {
     ],
   });
 }
-document.documentElement.dataset.math = "done";
