@@ -63,7 +63,7 @@ def test_positions_of_two_integer_dtypes_are_compared_by_value():
     assert mask.tolist() == [[True, True, False]]
 
 
-@pytest.mark.parametrize("name", ["float32", "float64", "bfloat16", "bool"])
+@pytest.mark.parametrize("name", ["float32", "float64", "bfloat16", "bool", "complex64"])
 @pytest.mark.parametrize("argument", ["q_positions", "k_positions"])
 def test_positions_that_are_not_integer_are_refused(argument, name):
     positions = {"q_positions": torch.arange(3), "k_positions": torch.arange(4)}

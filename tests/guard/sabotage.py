@@ -24,8 +24,16 @@ TIMEOUT = 60  # seconds; the whole set of claims takes a few
 PROJECT = ("snippets", "tests", "posenc_check", "tools", "lab", "conftest")
 
 
-def run_all(saboteurs: list[Saboteur], root: Path = ROOT, timeout: float = TIMEOUT) -> dict:
-    """{saboteur id or CONTROL: {"status", "seconds", "tests": [{nodeid, claims, outcome, error}]}}"""
+def run_all(
+    saboteurs: list[Saboteur],
+    root: Path = ROOT,
+    timeout: float = TIMEOUT,
+    skip: dict[str, set[str]] | None = None,
+) -> dict[str, dict]:
+    """{saboteur id or CONTROL: {"status", "seconds", "tests": [{nodeid, claims, outcome, error}]}}
+
+    `skip`: for a saboteur, claims whose tests need not run against it.
+    """
     warm_up()
     with tempfile.TemporaryDirectory() as folder:
         jobs: list[Saboteur | None] = [None, *saboteurs]
@@ -38,7 +46,7 @@ def run_all(saboteurs: list[Saboteur], root: Path = ROOT, timeout: float = TIMEO
                 copy = Path(folder) / name
                 pid = os.fork()
                 if pid == 0:
-                    child(job, root, copy)
+                    child(job, root, copy, (skip or {}).get(name, set()))
                 running[pid] = (name, copy, time.monotonic())
             time.sleep(0.02)
             for pid, (name, copy, start) in list(running.items()):
@@ -74,7 +82,7 @@ def collect(copy: Path, late: bool, seconds: float) -> dict:
     return result | {"seconds": round(seconds, 1)}
 
 
-def child(job: Saboteur | None, root: Path, copy: Path) -> None:
+def child(job: Saboteur | None, root: Path, copy: Path, skip: set[str]) -> None:
     """Never returns: writes result.json into its copy of the tree."""
     try:
         log = os.open(os.devnull, os.O_WRONLY)
@@ -84,7 +92,7 @@ def child(job: Saboteur | None, root: Path, copy: Path) -> None:
             target = copy / path.relative_to(root)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
-        status, tests = sabotaged_run(job, copy)
+        status, tests = sabotaged_run(job, copy, skip)
     except BaseException as error:
         status, tests = f"crashed ({type(error).__name__}: {error})", []
     try:
@@ -94,7 +102,7 @@ def child(job: Saboteur | None, root: Path, copy: Path) -> None:
         os._exit(0)
 
 
-def sabotaged_run(job: Saboteur | None, copy: Path) -> tuple[str, list[dict]]:
+def sabotaged_run(job: Saboteur | None, copy: Path, skip: set[str]) -> tuple[str, list[dict]]:
     import pytest
 
     os.chdir(copy)
@@ -111,7 +119,7 @@ def sabotaged_run(job: Saboteur | None, copy: Path) -> tuple[str, list[dict]]:
                 importlib.import_module(job.file.removesuffix(".py").replace("/", "."))
             except Exception as error:
                 return f"does not import ({type(error).__name__}: {error})", []
-    watcher = Watcher()
+    watcher = Watcher(skip)
     files = related_tests(copy, job.file if job else "")
     options = ["--rootdir=.", "-c", "pytest.ini", "-p", "no:cacheprovider", "-p", "no:codeblocks"]
     code = pytest.main([*options, "-o", "addopts=--strict-markers", *files], plugins=[watcher])
@@ -123,11 +131,11 @@ def sabotaged_run(job: Saboteur | None, copy: Path) -> tuple[str, list[dict]]:
 class Watcher:
     """Runs only tests with a claim, and notes how each of them ends."""
 
-    def __init__(self):
-        self.tests = []
+    def __init__(self, skip: set[str]):
+        self.skip, self.tests = skip, []
 
     def pytest_collection_modifyitems(self, items):
-        items[:] = [item for item in items if item.get_closest_marker("claim")]
+        items[:] = [item for item in items if set(claims_of(item)) - self.skip]
 
     def pytest_runtest_makereport(self, item, call):
         if call.when != "call" and call.excinfo is None:
@@ -135,11 +143,15 @@ class Watcher:
         self.tests.append(
             {
                 "nodeid": item.nodeid,
-                "claims": [mark.args[0] for mark in item.iter_markers("claim")],
+                "claims": claims_of(item),
                 "outcome": "failed" if call.excinfo else "passed",
                 "error": call.excinfo.type.__name__ if call.excinfo else None,
             }
         )
+
+
+def claims_of(item) -> list[str]:
+    return [mark.args[0] for mark in item.iter_markers("claim")]
 
 
 def related_tests(root: Path, file: str) -> list[str]:

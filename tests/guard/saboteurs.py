@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.guard.digest import ROOT
+from tests.guard.static import static_claims
 
 FILE = Path("tests/guard/saboteurs.toml")
 CONTROL = "control"  # the same run without an edit: everything must pass
@@ -94,6 +95,17 @@ def saboteur_problems(saboteur: Saboteur, result: dict) -> list[str]:
     return problems
 
 
+def known_claims(saboteurs: list[Saboteur], claims: set[str]) -> dict[str, set[str]]:
+    """For each saboteur the claims that another one is there for: they need not run against it.
+
+    A claim that no saboteur names runs against all of them, in search of one.
+    """
+    named = {s.id: {c for c in claims if c in s.kills} for s in saboteurs}
+    anywhere = set().union(*named.values())
+    parts = {s.id: [kill for kill in s.kills if kill not in claims] for s in saboteurs}
+    return {id: set() if parts[id] else anywhere - mine for id, mine in named.items()}
+
+
 def control_problems(results: dict[str, dict]) -> list[str]:
     control = results[CONTROL]
     if control["status"] != "ran":
@@ -120,10 +132,10 @@ def main() -> None:
     wanted = [arg for arg in sys.argv[1:] if not arg.startswith("--")]
     if wanted:
         saboteurs = [s for s in saboteurs if s.id in wanted]
-    results = run_all(saboteurs)
-    if "--json" in sys.argv:
-        print(json.dumps(results))
+    if "--json" in sys.argv:  # what the tests ask for: no more runs than needed
+        print(json.dumps(run_all(saboteurs, skip=known_claims(saboteurs, set(static_claims())))))
         return
+    results = run_all(saboteurs)
     for s in saboteurs:
         claims = {c for t in results[s.id]["tests"] if t["error"] in s.error for c in t["claims"]}
         seconds = results[s.id]["seconds"]
