@@ -46,9 +46,9 @@ def close(a, b, atol=1e-12):
 
 @claim(
     "rope-rotation",
-    r"\[ \begin{pmatrix} a' \\ b' \end{pmatrix} = \begin{pmatrix} \cos p\,\omega_i & -\sin p\,\omega_i "
-    r"\\ \sin p\,\omega_i & \cos p\,\omega_i \end{pmatrix} \begin{pmatrix} a \\ b \end{pmatrix}, "
-    r"\qquad \omega_i = 10000^{-2i/d} \]",
+    r"\[ \begin{aligned} \begin{pmatrix} a' \\ b' \end{pmatrix} &= \begin{pmatrix} \cos p\,\omega_i & "
+    r"-\sin p\,\omega_i \\ \sin p\,\omega_i & \cos p\,\omega_i \end{pmatrix} \begin{pmatrix} a \\ b "
+    r"\end{pmatrix} \\ \omega_i &= 10000^{-2i/d} \end{aligned} \]",
 )
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("head_dim", [2, 8, 14])
@@ -246,22 +246,21 @@ def with_reflection(x, positions):
     return turn(mirrored, positions)
 
 
+FAULTY = {
+    "sign": lambda x, p: apply_rope(x, p, 1 / rope_inv_freq(x.shape[-1])),
+    "base": lambda x, p: turn(x, p, base=500.0),
+    "layout": lambda x, p: turn(x, p, "interleaved"),
+    "reflection": with_reflection,
+    "identity": lambda x, p: x,
+}
+
+
 @claim(
     "rope-property-is-blind",
     "A flipped frequency sign, another base, the other layout, a reflection in place of the rotation, "
     "and doing nothing at all keep the offset property.",
 )
-@pytest.mark.parametrize(
-    "faulty",
-    [
-        lambda x, p: apply_rope(x, p, 1 / rope_inv_freq(8)),
-        lambda x, p: turn(x, p, base=500.0),
-        lambda x, p: turn(x, p, "interleaved"),
-        with_reflection,
-        lambda x, p: x,
-    ],
-    ids=["sign", "base", "layout", "reflection", "identity"],
-)
+@pytest.mark.parametrize("faulty", FAULTY.values(), ids=FAULTY)
 def test_the_offset_property_passes_wrong_code(faulty):
     q, k = random(2, 2, 3, 5, 8)
     here = torch.arange(5)
@@ -273,6 +272,18 @@ def test_the_offset_property_passes_wrong_code(faulty):
     right = oracles.rope(q, here, speeds(8), "half")
     close(turn(q, here), right)
     assert (faulty(q, here) - right).abs().max() > 0.1  # values do tell
+
+
+@claim(
+    "rope-one-value-tells",
+    "Position 1 and pair 1 are enough to tell these five faults from the right code.",
+)
+def test_one_pair_at_one_position_tells():
+    x, one = random(1, 1, 1, 6), torch.tensor([1])
+    right = oracles.rope(x, one, speeds(6), "half")[..., [1, 4]]
+    close(turn(x, one)[..., [1, 4]], right)
+    for faulty in FAULTY.values():
+        assert (faulty(x, one)[..., [1, 4]] - right).abs().max() > 0.01
 
 
 @claim(
