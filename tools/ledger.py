@@ -51,7 +51,8 @@ def collect_rows(claims: dict, run: dict | None):
         result = result_of(results.get(claim_id)) if run else NOT_YET
         text = claim["text"] or "(this claim has no sentence)"
         row = (claim_id, text, claim["tests"], result)
-        pages.setdefault(claim_id.split("-")[0], []).append(row)
+        fitting = [prefix for prefix in PAGES if claim_id.startswith(f"{prefix}-")]
+        pages.setdefault(max(fitting, key=len, default=claim_id), []).append(row)
     return [(prefix, rows) for prefix, rows in pages.items() if rows]
 
 

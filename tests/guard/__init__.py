@@ -1,1 +1,1 @@
-"""The guard: what makes the text of this site worth trusting. Each module closes one way of fooling the reader."""
+"""The guard: each module closes one way in which a page could fool its reader."""

@@ -81,7 +81,8 @@ def read_baseline(root: Path = ROOT) -> dict:
 
 def as_toml(pages: dict[str, Page], saboteurs: int) -> str:
     lines = [
-        "# Counts that may not change in silence; written by `python -m tests.guard.baseline --write`.",
+        "# Counts that may not change in silence. Written by",
+        "# `python -m tests.guard.baseline --write`.",
         f"saboteurs = {saboteurs}",
     ]
     for file, page in sorted(pages.items()):

@@ -73,7 +73,7 @@ def notebook_problems(page: Page, run: dict) -> list[str]:
     problems = []
     for code in page.code:
         if not code.is_cell:
-            problems.append(problem(code, "shown in a notebook but not as a cell, so it did not run"))
+            problems.append(problem(code, "in a notebook but not as a cell, so it did not run"))
         elif not take(executed, code.text):
             problems.append(problem(code, "notebook cell shown but did not run and pass"))
     for text in executed.elements():

@@ -84,8 +84,8 @@ def mark_problems(page: Page, block: Block, mark: Mark, claims: dict[str, dict])
     problems = []
     if not points_at_row(page, mark.href):
         problems.append(f"{where}: mark does not point at its row in verified: {mark.href}")
-    prefix = HOME_PREFIX if page.file == "docs/index.md" else stem(page.file)
-    if claim_id.split("-")[0] != prefix:
+    prefix = HOME_PREFIX if page.file == "docs/index.md" else stem(page.file).replace("_", "-")
+    if not claim_id.startswith(f"{prefix}-"):
         problems.append(f"{where}: claim id does not begin with its page, {prefix}-")
     if claim_id not in claims:
         problems.append(f"{where}: mark has no test")

@@ -9,7 +9,8 @@ import difflib
 def difference(page: str, test: str) -> str:
     ours, theirs = page.split(), test.split()
     words = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+    matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
+    for kind, a, b, c, d in matcher.get_opcodes():
         if kind == "equal":
             words += ours[a:b]
             continue

@@ -1,7 +1,7 @@
 """Lints of the Markdown source: forms that pytest-codeblocks runs past, with file and line.
 
-Closes: skip marks, `__main__` guards, `~~~` and quoted fences, attributes behind `python`, fences on
-the line of a list marker, three backticks inside a line (they swap code and prose), stray
+Closes: skip marks, `__main__` guards, `~~~` and quoted fences, attributes behind `python`, fences
+on the line of a list marker, three backticks inside a line (they swap code and prose), stray
 comments for the runner, and blocks that check nothing.
 """
 

@@ -27,7 +27,7 @@ CITATIONS = re.compile(
     r" [A-Z]?\d+(\.\d+)*(( to |, | and )\d+(\.\d+)*)*"
     r"|\barXiv:\d{4}\.\d{5}"
 )
-WORD_NUMBER = re.compile(r"[-+−]?\d[\d.,]*")
+WORD_NUMBER = re.compile(r"[-+−]?\d+([.,]\d+)*")
 CODE_NUMBER = re.compile(r"(?<![\w.])[-+−]?(\d+\.\d+|\d\d+)\w*")
 SENTENCE_END = re.compile(rf"[.!?][\"”’)]*[{REF}{MARK} ]*(?= |$)")
 STRONG = re.compile(r"\b(must|never|always|only|cannot|does not|do not)\b", re.IGNORECASE)
