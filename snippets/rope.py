@@ -23,10 +23,10 @@ def rope_inv_freq(head_dim: int, base: float = 10_000.0) -> Tensor:
 
     Args:
         head_dim: coordinates to rotate in each head, even.
-        base: ratio that spreads the speeds, larger than 0.
+        base: sets the range of the speeds, larger than 0.
 
     Returns:
-        (P,) float64, P = head_dim // 2, from 1 downwards.
+        (P,) float64, P = head_dim // 2, from 1 downwards if base > 1.
 
     Raises:
         TypeError: if head_dim is not an int.
@@ -95,43 +95,61 @@ def apply_rope(
     return torch.cat((y.to(x.dtype), x[..., n_rotated:]), dim=-1)
 
 
-def half_from_interleaved(weight: Tensor, n_heads: int) -> Tensor:
+def half_from_interleaved(
+    weight: Tensor, n_heads: int, *, n_rotated: int | None = None
+) -> Tensor:
     """Reorder a q or k projection trained for layout "interleaved" to "half".
 
     Args:
         weight: rows of the projection, (H * D, ...): a weight, or a bias.
         n_heads: H of this projection (its own count under grouped queries).
+        n_rotated: 2P, the rotated coordinates of each head; all D if left out.
 
     Returns:
-        The same rows in another order: D in each head as 0 2 4 ... 1 3 5 ...
+        The same rows in another order: of each head, the rotated ones as
+        0 2 4 ... 1 3 5 ..., the others in their place.
 
     Raises:
-        ValueError: if the rows do not divide into heads of even width.
+        ValueError: if the rows do not divide into heads, or n_rotated is odd
+            or not between 2 and D.
     """
-    head_dim = _head_dim(weight, n_heads)
-    pairs = weight.unflatten(0, (n_heads, head_dim // 2, 2))  # (H, P, 2, ...)
-    return pairs.transpose(1, 2).flatten(0, 2)  # (H * D, ...)
+    heads, n_rotated = _heads(weight, n_heads, n_rotated)
+    pairs = heads[:, :n_rotated].unflatten(1, (-1, 2))  # (H, P, 2, ...)
+    halves = pairs.transpose(1, 2).flatten(1, 2)  # (H, 2 * P, ...)
+    return torch.cat((halves, heads[:, n_rotated:]), dim=1).flatten(0, 1)
 
 
-def interleaved_from_half(weight: Tensor, n_heads: int) -> Tensor:
+def interleaved_from_half(
+    weight: Tensor, n_heads: int, *, n_rotated: int | None = None
+) -> Tensor:
     """Reorder a q or k projection trained for layout "half" to "interleaved".
 
     The inverse of `half_from_interleaved`; same arguments and errors.
     """
-    head_dim = _head_dim(weight, n_heads)
-    halves = weight.unflatten(0, (n_heads, 2, head_dim // 2))  # (H, 2, P, ...)
-    return halves.transpose(1, 2).flatten(0, 2)  # (H * D, ...)
+    heads, n_rotated = _heads(weight, n_heads, n_rotated)
+    halves = heads[:, :n_rotated].unflatten(1, (2, -1))  # (H, 2, P, ...)
+    pairs = halves.transpose(1, 2).flatten(1, 2)  # (H, 2 * P, ...)
+    return torch.cat((pairs, heads[:, n_rotated:]), dim=1).flatten(0, 1)
 
 
-def _head_dim(weight: Tensor, n_heads: int) -> int:
+def _heads(weight: Tensor, n_heads: int, n_rotated: int | None):
+    """The rows by head, (H, D, ...), and how many of each are rotated."""
     if n_heads < 1:
         raise ValueError(f"n_heads must be positive, got {n_heads}")
-    if weight.ndim < 1 or weight.shape[0] % (2 * n_heads) or not weight.numel():
+    if not weight.numel() or weight.ndim < 1 or weight.shape[0] % n_heads:
         raise ValueError(
-            f"weight must have n_heads={n_heads} heads of even width "
-            f"in its first axis, got shape {list(weight.shape)}"
+            f"weight must have rows for n_heads={n_heads} heads, "
+            f"got shape {list(weight.shape)}"
         )
-    return weight.shape[0] // n_heads
+    heads = weight.unflatten(0, (n_heads, -1))  # (H, D, ...)
+    head_dim = heads.shape[1]
+    n_rotated = head_dim if n_rotated is None else n_rotated
+    if n_rotated % 2 or not 2 <= n_rotated <= head_dim:
+        raise ValueError(
+            "n_rotated, by default the whole head, must be even and from "
+            f"2 to {head_dim}, got {n_rotated}"
+        )
+    return heads, n_rotated
 
 
 def _check(x, positions, inv_freq, layout, attention_factor) -> None:

@@ -19,10 +19,10 @@ def sinusoidal_inv_freq(d_model: int, base: float = 10_000.0) -> Tensor:
 
     Args:
         d_model: embedding width, odd or even.
-        base: ratio that spreads the speeds, larger than 0.
+        base: sets the range of the speeds, larger than 0.
 
     Returns:
-        (P,) float64, from 1 downwards.
+        (P,) float64, from 1 downwards if base > 1.
 
     Raises:
         TypeError: if d_model is not an int.
@@ -145,7 +145,7 @@ class SinusoidalPositionEncoding(nn.Module):
             Tensor like x: same shape, dtype and device.
 
         Raises:
-            TypeError: if x is not floating point.
+            TypeError: if x is not floating point or start is not an int.
             ValueError: if x has another rank or width, if start is
                 negative, or if a position lies past the table.
         """
@@ -156,6 +156,8 @@ class SinusoidalPositionEncoding(nn.Module):
             )
         if not x.is_floating_point():
             raise TypeError(f"x must be floating point, got {x.dtype}")
+        if not isinstance(start, (int, torch.SymInt)):
+            raise TypeError(f"start must be an int, got {start!r}")
         if start < 0:
             raise ValueError(f"start must not be negative, got {start}")
         stop = start + x.shape[1]
@@ -177,6 +179,8 @@ class SinusoidalPositionEncoding(nn.Module):
 
 
 def _refuse_other_max_len(module, state_dict, prefix, *_) -> None:
+    if "pe" not in module.state_dict():  # persistent=False loads no table
+        return
     stored = state_dict.get(prefix + "pe")
     if stored is not None and stored.shape != module.pe.shape:
         raise ValueError(

@@ -123,12 +123,20 @@ def other_max_len(entry):
     )
 
 
-@pytest.mark.parametrize("persistent", [True, False])
 @pytest.mark.parametrize("strict", [True, False])
-def test_a_checkpoint_of_another_max_len_is_refused(persistent, strict):
+def test_a_checkpoint_of_another_max_len_is_refused(strict):
     checkpoint = module(max_len=12).state_dict()
     with raises_exactly(ValueError, other_max_len("pe")):
-        module(persistent=persistent).load_state_dict(checkpoint, strict=strict)
+        module().load_state_dict(checkpoint, strict=strict)
+
+
+def test_a_module_without_a_stored_table_takes_none_from_a_checkpoint():
+    checkpoint, m = module(max_len=12).state_dict(), module(persistent=False)
+    before = m.pe.clone()
+    with pytest.raises(RuntimeError, match='Unexpected key.*"pe"'):
+        m.load_state_dict(checkpoint)
+    m.load_state_dict(checkpoint, strict=False)
+    assert torch.equal(m.pe, before)
 
 
 def test_the_refusal_names_the_entry_inside_a_model():

@@ -101,16 +101,28 @@ def test_a_head_count_below_one_is_refused(convert, n_heads):
 
 
 @both_converters
-@pytest.mark.parametrize(
-    "shape, n_heads", [([12, 5], 4), ([12], 5), ([], 1), ([0, 5], 2), ([12, 0], 2)]
-)
-def test_rows_that_do_not_divide_into_even_heads_are_refused(convert, shape, n_heads):
-    text = (
-        f"weight must have n_heads={n_heads} heads of even width "
-        f"in its first axis, got shape {shape}"
-    )
+@pytest.mark.parametrize("shape, n_heads", [([12], 5), ([], 1), ([0, 5], 2), ([12, 0], 2)])
+def test_rows_that_do_not_divide_into_heads_are_refused(convert, shape, n_heads):
+    text = f"weight must have rows for n_heads={n_heads} heads, got shape {shape}"
     with raises_exactly(ValueError, text):
         convert(torch.zeros(shape), n_heads)
+
+
+@both_converters
+@pytest.mark.parametrize("n_heads, n_rotated", [(4, None), (2, 5), (2, 0), (2, 8), (2, -2)])
+def test_a_rotated_width_that_is_odd_or_outside_the_head_is_refused(convert, n_heads, n_rotated):
+    width = 12 // n_heads
+    got = width if n_rotated is None else n_rotated
+    text = f"n_rotated, by default the whole head, must be even and from 2 to {width}, got {got}"
+    with raises_exactly(ValueError, text):
+        convert(torch.zeros(12, 5), n_heads, n_rotated=n_rotated)
+
+
+@both_converters
+def test_rows_that_are_not_rotated_keep_their_place(convert):
+    rows = convert(torch.arange(14), 2, n_rotated=4).view(2, 7)
+    assert rows[:, :4].tolist() == [[0, 2, 1, 3], [7, 9, 8, 10]]
+    assert rows[:, 4:].tolist() == [[4, 5, 6], [11, 12, 13]]
 
 
 @both_converters

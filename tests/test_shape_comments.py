@@ -21,9 +21,9 @@ def call_rope(m):
     for positions in (torch.arange(5), torch.arange(10).view(2, 5)):
         for layout in m.LAYOUTS:
             m.apply_rope(torch.zeros(2, 3, 5, 11), positions, inv_freq, layout=layout)
-    for weight in (torch.zeros(24, 11), torch.zeros(24)):
-        m.half_from_interleaved(weight, 3)
-        m.interleaved_from_half(weight, 3)
+    for weight in (torch.zeros(33, 7), torch.zeros(33)):  # heads of width 11
+        m.half_from_interleaved(weight, 3, n_rotated=8)
+        m.interleaved_from_half(weight, 3, n_rotated=8)
 
 
 def call_attention(m):
@@ -38,7 +38,7 @@ def call_masks(m):
 
 CALLS = {
     "sinusoidal": (call_sinusoidal, {"B": 2, "T": 5, "P": 4, "d_model": 7}),
-    "rope": (call_rope, {"B": 2, "H": 3, "T": 5, "P": 4, "D": 8}),  # D of the weights
+    "rope": (call_rope, {"B": 2, "H": 3, "T": 5, "P": 4, "D": 11}),
     "attention": (call_attention, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11, "Dv": 13}),
     "masks": (call_masks, {"B": 2, "Tq": 5, "Tk": 7}),
 }

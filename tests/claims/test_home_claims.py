@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from posenc_check import oracles
 from snippets import rope
@@ -77,7 +79,7 @@ def test_a_causal_mask_breaks_the_symmetry():
 )
 def test_shape_comments_are_executed(tmp_path):
     # All snippets are held to their comments in test_shape_comments; here rope stands for them.
-    with shapes_checked(rope.__file__, B=2, H=3, T=5, P=4, D=8) as module:
+    with shapes_checked(rope.__file__, B=2, H=3, T=5, P=4, D=11) as module:
         call_rope(module)
     small = tmp_path / "small.py"
     for comment, message in [("(T, B)", "the comment says"), ("(B, T)", "never reached")]:
@@ -102,13 +104,23 @@ def test_half_precision_positions_and_speeds_are_refused(dtype):
 
 @claim(
     "conventions-device",
-    "Devices without float64 can keep positions on the CPU: the result is on the device of x.",
+    "Devices without float64 can be served by apply_rope with positions on the CPU: on the device of x, "
+    "nothing is computed in float64.",
 )
 def test_positions_may_stay_on_the_cpu():
-    # The meta device stands in for an accelerator that this test cannot count on.
+    # The meta device stands in for an accelerator without float64.
+    class NoFloat64(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            for leaf in tree_leaves(result):
+                if isinstance(leaf, torch.Tensor) and leaf.is_meta:
+                    assert leaf.dtype != torch.float64, func
+            return result
+
     x = torch.empty(1, 2, 5, 8, device="meta")
-    y = apply_rope(x, torch.arange(5), rope_inv_freq(8))
-    assert y.device.type == "meta" and y.shape == x.shape
+    with NoFloat64():
+        y = apply_rope(x, torch.arange(5), rope_inv_freq(8))
+    assert y.device.type == "meta" and y.shape == x.shape and y.dtype == x.dtype
 
 
 @claim(
@@ -129,5 +141,11 @@ def test_values_are_checked_in_eager_mode_only():
 
     program = torch.export.export(Table(), (torch.arange(3),)).module()
     torch.testing.assert_close(program(torch.arange(3)), sinusoidal_table(torch.arange(3), 6))
+    # The same for the mask of attention: a row without any key is refused in eager mode only.
+    q, nothing = torch.zeros(1, 1, 2, 4), torch.zeros(2, 2, dtype=torch.bool)
+    with pytest.raises(ValueError, match="^mask leaves a query without any key$"):
+        attention(q, q, q, mask=nothing)
+    compiled = torch.compile(attention, backend="eager", fullgraph=True)
+    assert compiled(q, q, q, mask=nothing).isnan().all()
     exported = torch.export.export(SinusoidalPositionEncoding(6).eval(), (torch.zeros(2, 3, 6),))
     assert exported.module()(torch.ones(2, 3, 6)).shape == (2, 3, 6)

@@ -121,8 +121,8 @@ def test_scores_depend_on_the_gap(shift):
 
 @claim(
     "rope-output-shift",
-    "The weights already depend on gaps alone, and with plain values so does the output: shift a whole "
-    "sequence, and the output of the attention stays.",
+    "Position enters the weights through gaps alone, and with plain values it enters the output in the "
+    "same way: shift a whole sequence, and the output of the attention stays.",
 )
 def test_output_stays_under_a_shift():
     q, k, v = random(3, 2, 3, 5, 8)
@@ -213,9 +213,27 @@ def test_biases_and_norm_weights_follow():
 
 
 @claim(
+    "rope-layout-partial",
+    "Under partial rotary give n_rotated, the rotated width: the other rows of a head keep their place.",
+)
+def test_partial_rotary_reorders_the_rotated_rows_only():
+    x = random(3, 5, 2 * 10)  # two heads of width 10, of which 6 are rotated
+    rows = half_from_interleaved(torch.arange(20), 2, n_rotated=6)
+    assert rows.tolist() == [0, 2, 4, 1, 3, 5, 6, 7, 8, 9, 10, 12, 14, 11, 13, 15, 16, 17, 18, 19]
+    assert interleaved_from_half(rows, 2, n_rotated=6).tolist() == list(range(20))
+
+    def rotated(x, layout):
+        heads = x.unflatten(-1, (2, 10)).transpose(1, 2)
+        return apply_rope(heads, torch.arange(5), rope_inv_freq(6), layout=layout)
+
+    half, neighbours = rotated(x[..., rows], "half"), rotated(x, "interleaved")
+    close(half @ half.mT, neighbours @ neighbours.mT, atol=1e-11)
+
+
+@claim(
     "rope-partial",
     "If inv_freq is shorter than half the head, the remaining coordinates pass unchanged (partial "
-    "rotary).",
+    r"rotary); \(d\) in the equation is then the rotated width.",
 )
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_partial_rotary(layout):
@@ -247,7 +265,8 @@ def with_reflection(x, positions):
 
 
 FAULTY = {
-    "sign": lambda x, p: apply_rope(x, p, 1 / rope_inv_freq(x.shape[-1])),
+    "exponent": lambda x, p: apply_rope(x, p, 1 / rope_inv_freq(x.shape[-1])),
+    "direction": lambda x, p: turn(x, -p),
     "base": lambda x, p: turn(x, p, base=500.0),
     "layout": lambda x, p: turn(x, p, "interleaved"),
     "reflection": with_reflection,
@@ -257,8 +276,8 @@ FAULTY = {
 
 @claim(
     "rope-property-is-blind",
-    "A flipped frequency sign, another base, the other layout, a reflection in place of the rotation, "
-    "and doing nothing at all keep the offset property.",
+    "A flipped sign in the exponent, a turn in the other direction, another base, the other layout, a "
+    "reflection in place of the rotation, and doing nothing at all keep the offset property.",
 )
 @pytest.mark.parametrize("faulty", FAULTY.values(), ids=FAULTY)
 def test_the_offset_property_passes_wrong_code(faulty):
@@ -276,7 +295,7 @@ def test_the_offset_property_passes_wrong_code(faulty):
 
 @claim(
     "rope-one-value-tells",
-    "Position 1 and pair 1 are enough to tell these five faults from the right code.",
+    "Position 1 and pair 1 are enough to tell these six faults from the right code.",
 )
 def test_one_pair_at_one_position_tells():
     x, one = random(1, 1, 1, 6), torch.tensor([1])
@@ -343,8 +362,8 @@ def test_float32_angles_are_short_at_length():
 
 @claim(
     "rope-float64-angle",
-    "Here the angle is computed in float64 and only its sine and cosine are rounded, so the error no "
-    "longer grows with the position.",
+    "Here the angle is computed in float64 and only its sine and cosine are rounded, so the error near "
+    "position 131072 is as small as near position 0.",
 )
 def test_error_does_not_grow_with_position():
     x = random(1, 1, 128, 128).float()
@@ -401,11 +420,11 @@ def test_score_of_all_ones():
 
 @claim(
     "rope-random-mean",
-    "For random queries and keys with zero mean, the mean score is zero at every gap, so there is nothing "
-    "to decay.",
+    "For independent random queries and keys, one of them with zero mean, the mean score is zero at every "
+    "gap; for such vectors there is nothing to decay.",
 )
 def test_mean_score_of_random_vectors():
-    # Exact instead of sampled: over all sign flips of q the mean of q^T R k is zero, so compare q and -q.
+    # Exact instead of sampled: q with zero mean and k independent of it let q and -q stand for all.
     q, k = random(2, 1, 1, 6, 16)
     positions = torch.tensor([0, 1, 5, 50, 500, 5000])
     at_zero = torch.zeros(6, dtype=torch.int64)
@@ -500,8 +519,8 @@ def test_rotation_adds_linear_work():
 
 @claim(
     "rope-far-gap-flips",
-    "A query and a key that agree in the slowest pair score positive at every gap within 4096 at "
-    r"\(d = 128\), and negative at gap 27205.",
+    "A query and a key that are equal, and zero outside the slowest pair, score positive at every gap "
+    r"within 4096 at \(d = 128\), and negative at gap 27205.",
 )
 def test_a_far_gap_turns_the_score_over():
     x = torch.zeros(1, 1, 4098, 128, dtype=F64)

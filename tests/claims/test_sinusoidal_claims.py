@@ -61,7 +61,7 @@ def test_wavelengths_at_512():
 
 @claim(
     "sinusoidal-range-end",
-    r"The largest wavelength stays below \(10000 \cdot 2\pi\), because the last pair has "
+    r"For an even width the largest wavelength stays below \(10000 \cdot 2\pi\), because the last pair has "
     r"\(2i = d - 2\), not \(2i = d\).",
 )
 @pytest.mark.parametrize("d_model", [2, 8, 512])
@@ -151,8 +151,8 @@ def test_a_row_depends_on_its_position_alone():
 
 @claim(
     "sinusoidal-step-is-turn",
-    r"To move \(k\) positions ahead is to turn hand \(i\) by \(k\,\omega_i\), the same turn from every "
-    r"starting point: \(PE_{p+k}\) is one fixed rotation of \(PE_p\) in each pair.",
+    r"For an even width, moving \(k\) positions ahead turns hand \(i\) by \(k\,\omega_i\), the same turn "
+    r"from every starting point: \(PE_{p+k}\) is one fixed rotation of \(PE_p\) in each pair.",
 )
 @pytest.mark.parametrize("k", [1, 17, 300])
 def test_a_step_is_one_turn_from_everywhere(k):
@@ -168,7 +168,8 @@ def test_a_step_is_one_turn_from_everywhere(k):
 
 @claim(
     "sinusoidal-dot-by-gap",
-    r"The dot product of two rows is \(\sum_i \cos(k\,\omega_i)\), where \(k\) is the gap between them.",
+    r"For an even width, the dot product of two rows is \(\sum_i \cos(k\,\omega_i)\), where \(k\) is the "
+    "gap between them.",
 )
 def test_dot_product_by_gap():
     table = rows(torch.arange(200), 64)
@@ -244,12 +245,9 @@ def stack_of_three():
 )
 def test_added_once_and_again_are_two_models():
     layers, encode, x = stack_of_three()
-    calls = []
-    encode.register_forward_hook(lambda *_: calls.append(1))
     once = again = encode(x)
     for layer in layers:
         once, again = layer(once), layer(again, encode.pe[:, :5])
-    assert len(calls) == 1
     torch.testing.assert_close(encode(x) - x, oracles.sinusoid_table(range(5), 6).float().expand_as(x))
     assert (once - again).abs().max() > 0.1
 
