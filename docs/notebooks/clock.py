@@ -28,8 +28,8 @@ from IPython.display import HTML, display
 from snippets.sinusoidal import sinusoidal_inv_freq, sinusoidal_table
 
 # %% [markdown]
-# Two helpers for the pictures: one draws a hand, with sine to the right and cosine upwards, as on a
-# clock. The other shows a figure together with a sentence for readers who do not see it.
+# The next cell only draws; skip it on a first reading. One helper draws a hand, with sine to the
+# right and cosine upwards, as on a clock. The other shows a figure with its caption.
 
 # %%
 BLUE, ORANGE, GREY, CARD = "#0b63a5", "#b3470b", "#5b6773", "#f7f8fa"
@@ -52,7 +52,9 @@ def show(figure, text):
     figure.tight_layout()
     figure.savefig(file, format="webp", dpi=200, pil_kwargs={"lossless": True})
     link = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode()
-    display(HTML(f'<img width="500" alt="{text}" src="{link}">'))
+    # The caption says what there is to see, so the picture needs no second text.
+    image = f'<img width="500" alt="" src="{link}">'
+    display(HTML(f"<figure>{image}<figcaption>{text}</figcaption></figure>"))
     plt.close(figure)
 
 
@@ -81,7 +83,8 @@ show(figure, "Four dials, for the positions 0, 1, 8 and 9. "
 
 # %% [markdown]
 # After a full turn the readings repeat. A slower hand repeats later, but it moves so little that
-# neighbours look alike. One hand has to choose; several need not.
+# neighbours look alike. One hand is good for neighbours or for far places, not for both. Several
+# hands share the work.
 #
 # ## Several hands
 #
@@ -141,8 +144,8 @@ show(figure, f"Marks at the positions that fit. Pair 0 leaves {len(left[0])}, "
 
 # %% [markdown]
 # The fast hand tells neighbours apart, and fits again and again. Each slower hand keeps a region
-# and strikes out the rest. The slowest one is spare here: it pays where the third has come round
-# once. No single hand knows the position; together they do.
+# and strikes out the rest. The slowest hand strikes out nothing here: it is needed on a longer table,
+# where the third hand repeats. No single hand knows the position; together they do.
 #
 # ## A step is the same turn everywhere
 #
@@ -194,13 +197,13 @@ axes.plot(between, (between * fast).cos(), color=GREY, linewidth=0.7)
 axes.plot(between, (between * slow).cos(), "--", color=BLUE, linewidth=1.6)
 axes.plot(positions, (positions * fast).cos(), "o", color=ORANGE)
 axes.set(xlabel="position", yticks=[-1, 0, 1], xticks=range(0, 21, 5))
-show(figure, "A fast cosine, with dots where it is read at whole positions. "
-             "The dots lie on a slow cosine, drawn dashed.")
+show(figure, "Grey: the fast hand at every moment. Dots: what we read at "
+             "whole positions. Dashed: the slow hand that gives the same readings.")
 
 # %% [markdown]
 # This is aliasing: whole turns between two looks leave no trace. With the plus sign most hands go
 # round many times between two positions, and what remains is as good as random. In the snippet,
-# turning the base over turns the sign over.
+# there is no switch for the sign; one divided by the base gives the same speeds as a plus sign.
 
 # %%
 minus = sinusoidal_inv_freq(64)  # (P,)

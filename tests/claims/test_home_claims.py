@@ -34,7 +34,7 @@ def tokens():
 @claim(
     "home-equivariant",
     "Without position information and without a mask, permuting the input tokens permutes the "
-    "outputs in the same way, and changes nothing else.",
+    "outputs in the same way, and no output vector changes.",
 )
 def test_permuting_tokens_permutes_outputs():
     x = tokens()
@@ -52,7 +52,7 @@ def test_permuting_tokens_permutes_outputs():
 
 @claim(
     "home-not-invariant",
-    "The outputs do follow their tokens: attention is equivariant, not invariant.",
+    "Attention is not invariant: the list of outputs as a whole does change.",
 )
 def test_attention_is_not_invariant():
     x = tokens()
@@ -61,7 +61,7 @@ def test_attention_is_not_invariant():
 
 @claim(
     "home-causal-mask",
-    "A causal mask already breaks this symmetry, since each token sees another set of tokens; "
+    "A causal mask already breaks this symmetry, since each token sees a different set of tokens; "
     '"Transformers are unordered" is too broad.',
 )
 def test_a_causal_mask_breaks_the_symmetry():
@@ -126,7 +126,7 @@ def test_positions_may_stay_on_the_cpu():
 @claim(
     "conventions-compile",
     "Checks look at ranks, sizes, dtypes and Python numbers; the values of tensors are looked at in "
-    "eager mode only, so that torch.compile and torch.export keep working.",
+    "eager mode (not compiled) only, so that torch.compile and torch.export keep working.",
 )
 def test_values_are_checked_in_eager_mode_only():
     bad = torch.tensor([0, -1, 2])

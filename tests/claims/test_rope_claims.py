@@ -82,6 +82,21 @@ def test_score_is_one_relative_rotation(layout):
 
 
 @claim(
+    "rope-direction",
+    "The reversed gap gives another score: unlike the bare rows of the sinusoid, a query and a key can "
+    "tell before from after.",
+)
+def test_the_direction_of_the_gap_counts():
+    q, k = (x.view(1, 1, 1, 8) for x in random(2, 8))
+    rows = oracles.sinusoid_table(range(10), 8)
+    for m, n in [(3, 8), (5, 6), (0, 9)]:
+        ahead = (turn(q, torch.tensor([m])) * turn(k, torch.tensor([n]))).sum()
+        behind = (turn(q, torch.tensor([n])) * turn(k, torch.tensor([m]))).sum()
+        assert abs(ahead - behind) > 0.1
+        close(rows[m] @ rows[n], rows[n] @ rows[m])
+
+
+@claim(
     "rope-identity-order",
     r"The order matters: for \(m \neq n\), \(R(m - n)\) is another matrix, the inverse turn.",
 )
@@ -388,7 +403,7 @@ def test_exchanged_axes():
 
 @claim(
     "rope-per-head",
-    "Rotating the whole model width as if it were one head gives every head other speeds.",
+    "Rotating the whole model width as if it were one head gives each head different speeds.",
 )
 def test_rotating_before_the_split():
     x = random(2, 5, 24)  # three heads of width 8

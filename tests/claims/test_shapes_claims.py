@@ -35,7 +35,8 @@ def test_other_shapes_are_refused(shape):
 
 @claim(
     "shapes-width-one",
-    "A width of one deserves the check most: it would broadcast in silence.",
+    "An input of width one is the dangerous case: without the check it would broadcast against the table in "
+    "silence.",
 )
 def test_a_width_of_one_would_broadcast():
     thin, module = torch.zeros(2, 5, 1), encoding()

@@ -240,8 +240,8 @@ def stack_of_three():
 
 @claim(
     "sinusoidal-added-once",
-    "It is not added again to the queries, keys and values of every layer: doing so is another model, "
-    "with other outputs.",
+    "It is not added again to the queries, keys and values of every layer: doing so gives a different "
+    "model and different outputs.",
 )
 def test_added_once_and_again_are_two_models():
     layers, encode, x = stack_of_three()
