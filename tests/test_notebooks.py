@@ -51,11 +51,12 @@ def test_notebook_runs(cells, record_property):
         record_property("cell", cell.source)
 
 
-def test_each_figure_has_a_text_alternative(cells):
+def test_each_figure_says_in_its_caption_what_there_is_to_see(cells):
     pages = [o.data.get("text/html", "") for c in cells for o in c.outputs if "data" in o]
-    pictures = [image for page in pages for image in BeautifulSoup(page, "html.parser")("img")]
-    assert len(pictures) == sum("\nshow(figure" in cell.source for cell in cells)
-    assert all(len(image.get("alt", "")) > 40 for image in pictures), pictures
+    figures = [figure for page in pages for figure in BeautifulSoup(page, "html.parser")("figure")]
+    assert len(figures) == sum("\nshow(figure" in cell.source for cell in cells)
+    for figure in figures:
+        assert len(figure.figcaption.text) > 40 and figure.img["alt"] == "", figure.figcaption
     assert not any("image/png" in o.get("data", {}) for c in cells for o in c.outputs)
 
 
