@@ -1,0 +1,45 @@
+// Read in the page: what the checks of problems.py ask about, as plain values.
+(() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const short = (element) => element.outerHTML.replace(/\s+/g, " ").slice(0, 120);
+
+  // Text that a reader sees as prose: no code, and no TeX that KaTeX keeps for screen readers.
+  const article = (document.querySelector("article") ?? document.body).cloneNode(true);
+  article
+    .querySelectorAll("pre, code, script, style, .katex, .clipboard-copy-txt")
+    .forEach((element) => element.remove());
+
+  const ids = all("[id]").map((element) => element.id);
+  const root = document.documentElement;
+  const scrolls = (element) =>
+    ["auto", "scroll", "hidden"].includes(getComputedStyle(element).overflowX);
+  const inScroller = (element) => {
+    for (let box = element.parentElement; box && box !== document.body; box = box.parentElement) {
+      if (scrolls(box)) return true;
+    }
+    return false;
+  };
+
+  return {
+    text: article.textContent,
+    formulas: all(".arithmatex").length,
+    drawn: all(".katex").length,
+    notDrawn: all(".arithmatex").filter((f) => !f.querySelector(".katex")).map(short),
+    formulaErrors: all(".katex-error").map((e) => `${e.textContent} (${e.title})`),
+    sideways: root.scrollWidth - root.clientWidth,
+    tooWide: all("body *")
+      .filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !inScroller(e))
+      .slice(0, 3)
+      .map(short),
+    deadImages: all("img").filter((img) => !img.complete || !img.naturalWidth).map(short),
+    images: all("img").length,
+    doubleIds: ids.filter((id, index) => ids.indexOf(id) !== index),
+    titles: all("h1").map((h1) => h1.textContent.trim()),
+    description: document.querySelector('meta[name="description"]')?.content ?? "",
+    verified: document.querySelector(".page-foot .verified")?.textContent.trim() ?? "",
+    shift: window.layoutShift,
+    uncopied: all("article .highlight:not(.language-text) > pre").filter(
+      (pre) => !pre.parentElement.querySelector(".md-clipboard, .md-code__button"),
+    ).map(short),
+  };
+})()
