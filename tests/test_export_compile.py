@@ -11,7 +11,9 @@ import torch
 from torch import nn
 from torch._dynamo.exc import Unsupported, UserError
 
-from snippets import attention, masks, rope, sinusoidal
+from snippets import alibi, attention, learned, masks, rope, rope_scaling, shaw, sinusoidal
+from snippets.shaw_bucketed import shaw_attention_bucketed
+from snippets.t5_bias import T5Bias, t5_bucket
 from tests.exact import raises_exactly
 
 INV_FREQ = rope.rope_inv_freq(6)
@@ -27,6 +29,15 @@ def own_positions(t):
 
 def qkv(t):
     return generic(2, 3, t, 8), generic(2, 3, t + 2, 8), generic(2, 3, t + 2, 7)
+
+
+def steps(t):
+    return torch.arange(t) + 2, torch.arange(t + 2)
+
+
+def with_tables(t):
+    q, k, _ = qkv(t)
+    return q, k, k + 1, *steps(t), *generic(2, 5, 8)
 
 
 def module(max_len=16, **options):
@@ -65,8 +76,38 @@ CASES = {
         lambda q, k, v, b, m: attention.attention(q, k, v, bias=b, mask=m),
         lambda t: (*qkv(t), generic(3, t, t + 2), torch.ones(t, t + 2).tril().bool()),
     ),
-    "mask": (masks.causal_mask, lambda t: (torch.arange(t) + 2, torch.arange(t + 2))),
+    "mask": (masks.causal_mask, steps),
     "mask of a batch": (masks.causal_mask, lambda t: (own_positions(t), own_positions(t + 2))),
+    "learned": (learned.LearnedPositionEncoding(6, 16).eval(), lambda t: (torch.arange(t) + 4,)),
+    "learned of a batch": (
+        learned.LearnedPositionEncoding(6, 1000).eval(), lambda t: (own_positions(t) % 1000,)
+    ),
+    "extend_table": (lambda w: learned.extend_table(w, 13), lambda t: (generic(t, 6),)),
+    "resize_grid": (
+        lambda w: learned.resize_grid(w, (2, 3), (4, 5)), lambda t: (generic(6, t),)
+    ),
+    "shaw_bucket": (lambda q, k: shaw.shaw_bucket(q, k, 2), steps),
+    "shaw": (shaw.shaw_attention, with_tables),
+    "shaw with mask": (
+        lambda *rest: shaw.shaw_attention(*rest[:-1], mask=rest[-1]),
+        lambda t: (*with_tables(t), torch.ones(t, t + 2).tril().bool()),
+    ),
+    "shaw_bucketed": (
+        lambda q, k, v, i, j, *tables: shaw_attention_bucketed(
+            q, k, v, shaw.shaw_bucket(i, j, 2), *tables
+        ),
+        with_tables,
+    ),
+    "t5_bucket": (lambda gap: t5_bucket(gap, bidirectional=False), lambda t: (-torch.arange(t),)),
+    "t5_bucket of both sides": (
+        lambda gap: t5_bucket(gap, bidirectional=True), lambda t: (torch.arange(t) * 20 - 60,)
+    ),
+    "t5 bias": (T5Bias(3, bidirectional=False).eval(), steps),
+    "t5 bias of both sides": (T5Bias(3, bidirectional=True).eval(), steps),
+    "alibi_slopes": (lambda x: x * alibi.alibi_slopes(6), lambda t: (generic(t, 6),)),
+    "alibi_bias": (lambda q, k: alibi.alibi_bias(q, k, alibi.alibi_slopes(3)), steps),
+    "linear": (lambda x: x * rope_scaling.linear(8, 4.0)[0], lambda t: (generic(t, 4),)),
+    "ntk_aware": (lambda x: x * rope_scaling.ntk_aware(8, 4.0)[0], lambda t: (generic(t, 4),)),
 }
 every_case = pytest.mark.parametrize("function, arguments", CASES.values(), ids=CASES)
 

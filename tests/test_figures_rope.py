@@ -78,3 +78,14 @@ def test_layouts(layout):
     assert [column for _, column in places] == list(range(8))  # from left to right
     words = "; ".join(f"{a} with {b}" for a, b in expected)
     assert f"Layout {layout}: {words}." in aria("rope_layouts")
+
+
+def test_scaling():
+    assert_curve("rope_scaling", "linear", range(64), [4] * 64)
+    plain = [oracles.rope_speed(i, 128) for i in range(64)]
+    slower = [speed / oracles.ntk_speed(i, 128, 4) for i, speed in enumerate(plain)]
+    assert_curve("rope_scaling", "ntk_aware", range(64), slower)
+    assert f"{slower[32]:.2f} for pair 32" in aria("rope_scaling")
+    assert "4 for every pair" in aria("rope_scaling") and aria("rope_scaling").endswith(
+        f"{slower[0]:.0f} for the first pair, {slower[32]:.2f} for pair 32, 4 for the last."
+    )

@@ -36,11 +36,52 @@ def call_masks(m):
     m.causal_mask(torch.arange(10).view(2, 5), torch.arange(14).view(2, 7))
 
 
+def call_learned(m):
+    encode = m.LearnedPositionEncoding(7, max_len=11)
+    encode(torch.arange(5))
+    encode(torch.arange(10).view(2, 5))
+    m.extend_table(torch.zeros(5, 7), 11)
+    m.resize_grid(torch.zeros(6, 7), (2, 3), (4, 5))
+
+
+def call_shaw(m):
+    q, k = torch.zeros(2, 3, 5, 11), torch.zeros(2, 3, 7, 11)
+    mask, tables = torch.ones(5, 7, dtype=torch.bool), torch.zeros(2, 9, 11)
+    m.shaw_attention(q, k, k, torch.arange(5), torch.arange(7), *tables, mask=mask)
+
+
+def call_shaw_bucketed(m):
+    q, k = torch.zeros(2, 3, 5, 11), torch.zeros(2, 3, 7, 11)
+    mask, tables = torch.ones(5, 7, dtype=torch.bool), torch.zeros(2, 9, 11)
+    m.shaw_attention_bucketed(q, k, k, torch.zeros(5, 7, dtype=torch.int64), *tables, mask=mask)
+
+
+def call_t5_bias(m):
+    for bidirectional in (False, True):
+        bias = m.T5Bias(3, bidirectional=bidirectional)
+        bias(torch.arange(5), torch.arange(7))
+
+
+def call_alibi(m):
+    m.alibi_bias(torch.arange(5), torch.arange(7), m.alibi_slopes(3))
+
+
+def call_rope_scaling(m):
+    m.linear(8, 4.0)
+    m.ntk_aware(8, 4.0)
+
+
 CALLS = {
     "sinusoidal": (call_sinusoidal, {"B": 2, "T": 5, "P": 4, "d_model": 7}),
     "rope": (call_rope, {"B": 2, "H": 3, "T": 5, "P": 4, "D": 11}),
     "attention": (call_attention, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11, "Dv": 13}),
     "masks": (call_masks, {"B": 2, "Tq": 5, "Tk": 7}),
+    "learned": (call_learned, {"T": 5, "d_model": 7, "max_len": 11, "height": 2, "width": 3}),
+    "shaw": (call_shaw, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11}),
+    "shaw_bucketed": (call_shaw_bucketed, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "R": 9, "D": 11}),
+    "t5_bias": (call_t5_bias, {"H": 3, "Tq": 5, "Tk": 7}),
+    "alibi": (call_alibi, {"H": 3, "Tq": 5, "Tk": 7}),
+    "rope_scaling": (call_rope_scaling, {"P": 4}),
 }
 
 

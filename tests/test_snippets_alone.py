@@ -22,6 +22,17 @@ CALLS = {
     "rope": "x = torch.ones(1, 1, 1, 4)\n"
     "assert m.apply_rope(x, torch.tensor([0]), m.rope_inv_freq(4)).equal(x)",
     "attention": "x = torch.ones(1, 1, 1, 4)\nassert m.attention(x, x, x).equal(x)",
+    "learned": "assert m.extend_table(torch.tensor([[0.0], [2.0]]), 4).flatten().tolist() == "
+    "[0, 1, 2, 2]",
+    "shaw": "i = torch.arange(3)\n"
+    "assert m.shaw_bucket(i, i, 1).tolist() == [[1, 2, 2], [0, 1, 2], [0, 0, 1]]",
+    "shaw_bucketed": "x, zeros = torch.ones(1, 1, 1, 2), torch.zeros(3, 2)\n"
+    "bucket = torch.tensor([[1]])\n"
+    "assert m.shaw_attention_bucketed(x, x, x, bucket, zeros, zeros + 1).equal(x + 1)",
+    "t5_bias": "gap = torch.tensor([-1000, -113, -112, -1, 0, 1])\n"
+    "assert m.t5_bucket(gap, bidirectional=False).tolist() == [31, 31, 30, 1, 0, 0]",
+    "alibi": "assert m.alibi_slopes(4).tolist() == [1 / 4, 1 / 16, 1 / 64, 1 / 256]",
+    "rope_scaling": "assert m.linear(2, 4.0)[0].tolist() == [0.25]",
     "masks": "i = torch.arange(2)\n"
     "assert m.causal_mask(i, i).tolist() == [[True, False], [True, True]]",
 }
@@ -146,4 +157,5 @@ def test_nothing_is_kept_at_module_level(path):
 def test_no_default_argument_can_be_changed(path):
     for function in functions(ast.parse(path.read_text())):
         for default in function.args.defaults + function.args.kw_defaults:
-            assert default is None or isinstance(default, ast.Constant), function.name
+            constant = default is None or isinstance(default, ast.Constant)
+            assert constant or ast.unparse(default) == "torch.float32", function.name

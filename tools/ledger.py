@@ -19,11 +19,19 @@ from tests.guard.static import static_claims
 NOT_YET = "not verified here yet"
 PAGES = {
     "home": ("Home", "index.md"),
+    "why-order": ("Why order needs a signal", "why-order.md"),
     "conventions": ("Conventions", "conventions.md"),
     "sinusoidal": ("Sinusoidal encoding", "methods/sinusoidal.md"),
+    "learned": ("Learned table", "methods/learned.md"),
     "rope": ("RoPE", "methods/rope.md"),
+    "rope-scaling": ("RoPE scaling", "methods/rope_scaling.md"),
+    "t5-bias": ("T5 bias", "methods/t5_bias.md"),
+    "alibi": ("ALiBi", "methods/alibi.md"),
+    "shaw": ("Relative vectors", "methods/shaw.md"),
     "shapes": ("Read the code through its shapes", "guides/shapes.md"),
-    "clock": ("The clock, turned by hand", "notebooks/clock.py"),
+    "family": ("Relative methods: a family", "guides/family.md"),
+    "longer-context": ("What longer context really requires", "guides/longer_context.md"),
+    "clock": ("The clock of sine waves", "notebooks/clock.py"),
 }
 TEX = re.compile(r"(\\\(.*?\\\)|\\\[.*?\\\])")
 

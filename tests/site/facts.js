@@ -36,7 +36,7 @@
     doubleIds: ids.filter((id, index) => ids.indexOf(id) !== index),
     titles: all("h1").map((h1) => h1.textContent.trim()),
     description: document.querySelector('meta[name="description"]')?.content ?? "",
-    verified: document.querySelector(".page-foot .verified")?.textContent.trim() ?? "",
+    verified: document.querySelector(".page-foot :is(.verified, .open)")?.textContent.trim() ?? "",
     shift: window.layoutShift,
     uncopied: all("article .highlight:not(.language-text) > pre").filter(
       (pre) => !pre.parentElement.querySelector(".md-clipboard, .md-code__button"),

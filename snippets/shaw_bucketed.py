@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+# Position encoding, executed 0.1.0: snippets/shaw_bucketed.py
+"""Relative vectors without (Tq, Tk, D) tensors: one product for each bucket.
+
+A query meets only 2k + 1 different relative vectors, so its products with
+them are computed once and looked up; the weights of all keys in one bucket
+are summed before they meet its value vector. Equal to shaw.py, tested so.
+
+Source: Shaw, Uszkoreit, Vaswani 2018, section 3.3 splits the product in the
+same way (arXiv:1803.02155). Needs only torch; copy this file as it is.
+
+Axes: B batch, H heads, Tq and Tk positions of queries and keys, D head_dim,
+R = 2k + 1 rows of the tables.
+"""
+
+import math
+
+from torch import Tensor
+
+
+def shaw_attention_bucketed(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bucket: Tensor,
+    key_table: Tensor,
+    value_table: Tensor,
+    *,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Attention with relative vectors in keys and values.
+
+    Args:
+        q: (B, H, Tq, D), float.
+        k: (B, H, Tk, D), same dtype.
+        v: (B, H, Tk, D), same dtype.
+        bucket: (Tq, Tk) int64, row of the tables for each pair.
+        key_table: (R, D), vectors added to the keys.
+        value_table: (R, D), vectors added to the values.
+        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk).
+
+    Returns:
+        (B, H, Tq, D) in the dtype of q.
+
+    Raises:
+        ValueError: if bucket is not [Tq, Tk], or the tables differ in shape.
+    """
+    if list(bucket.shape) != [q.shape[2], k.shape[2]]:
+        raise ValueError(
+            f"bucket must be [Tq, Tk] = [{q.shape[2]}, {k.shape[2]}], "
+            f"got {list(bucket.shape)}"
+        )
+    if key_table.shape != value_table.shape:
+        raise ValueError(
+            "key_table and value_table must have one shape, "
+            f"got {list(key_table.shape)} and {list(value_table.shape)}"
+        )
+    bucket = bucket.expand(*q.shape[:2], -1, -1)  # (B, H, Tq, Tk)
+    by_row = q @ key_table.T  # (B, H, Tq, R)
+    logits = q @ k.transpose(-1, -2) + by_row.gather(-1, bucket)
+    logits = logits / math.sqrt(q.shape[-1])  # (B, H, Tq, Tk)
+    if mask is not None:
+        logits = logits.masked_fill(~mask, -math.inf)  # (B, H, Tq, Tk)
+    weights = logits.softmax(dim=-1)  # (B, H, Tq, Tk)
+    summed = weights.new_zeros(by_row.shape)  # (B, H, Tq, R)
+    summed = summed.scatter_add(-1, bucket, weights)  # (B, H, Tq, R)
+    return weights @ v + summed @ value_table  # (B, H, Tq, D)

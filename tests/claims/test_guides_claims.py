@@ -1,0 +1,220 @@
+"""The sentences of docs/guides/family.md and docs/guides/longer_context.md."""
+
+import math
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from posenc_check import oracles
+from snippets.alibi import alibi_bias, alibi_slopes
+from snippets.attention import attention
+from snippets.rope import apply_rope, rope_inv_freq
+from snippets.rope_scaling import linear, ntk_aware
+from snippets.shaw import shaw_attention
+from snippets.sinusoidal import sinusoidal_table
+from tests.guard.marks import claim
+
+F64, HERE = torch.float64, torch.arange(7)
+
+
+def random(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=F64)
+
+
+Q, K, V = random(3, 2, 4, 7, 6)
+TABLES = random(2, 5, 6, seed=1)
+
+
+def bias(p):
+    return attention(Q, K, V, bias=alibi_bias(p, p, alibi_slopes(4), dtype=F64))
+
+
+def vectors(p):
+    return shaw_attention(Q, K, V, p, p, *TABLES)
+
+
+def rotation(p):
+    return attention(*(apply_rope(x, p, rope_inv_freq(6)) for x in (Q, K)), V)
+
+
+def close(a, b, atol=1e-12):
+    torch.testing.assert_close(a, b, rtol=0, atol=atol)
+
+
+@claim(
+    "family-plain-attention",
+    r"\[ z_i = \sum_j \operatorname{softmax}_j\!\left(\frac{q_i^\top k_j}{\sqrt{d}}\right) v_j \]",
+)
+def test_plain_attention():
+    close(attention(Q[:, :, 2:], K, V), oracles.attention(Q[:, :, 2:], K, V))
+
+
+@claim(
+    "family-three-operations",
+    "All three give the same output when every position is shifted, and three different outputs on the "
+    "same inputs.",
+)
+def test_one_goal_three_operations():
+    outputs = [method(HERE) for method in (bias, vectors, rotation)]
+    for method, output in zip((bias, vectors, rotation), outputs):
+        close(method(HERE + 40), output, atol=1e-10)  # float64 angles of 40 radians
+        assert (method(3 * HERE) - output).abs().max() > 0.01
+    for a, b in [(0, 1), (1, 2), (2, 0)]:
+        assert (outputs[a] - outputs[b]).abs().max() > 0.1
+    close(outputs[1], oracles.shaw(Q, K, V, range(7), range(7), *TABLES))
+
+
+def logits(attend):
+    """What is added up before the softmax, from the weights; each row up to a constant."""
+    one_hot = torch.eye(7, dtype=F64).expand(2, 4, 7, 7)
+    weights = attend(one_hot)
+    return (weights / weights[..., :1]).log()
+
+
+@claim(
+    "family-bias-ignores-content",
+    "The difference it makes to the logits is the same whatever the queries and keys hold.",
+)
+def test_a_bias_does_not_look_at_the_content():
+    numbers = alibi_bias(HERE, HERE, alibi_slopes(4), dtype=F64)
+    expected = numbers - numbers[..., :1]
+    for q, k in ((Q, K), (random(2, 4, 7, 6, seed=7), random(2, 4, 7, 6, seed=8))):
+        difference = logits(lambda v: attention(q, k, v, bias=numbers)) - logits(
+            lambda v: attention(q, k, v)
+        )
+        close(difference, expected.expand(2, 4, 7, 7), atol=1e-10)
+    gap = HERE[:, None] - HERE
+    close(numbers[0], -(2.0**-2) * gap.abs().double())
+
+
+@claim(
+    "family-key-vector-meets-query",
+    "A relative key vector does: its term is a product with the query.",
+)
+def test_a_key_vector_looks_at_the_query():
+    from snippets.shaw import shaw_bucket
+
+    key_table = TABLES[0]
+    bucket = shaw_bucket(HERE, HERE, 2)
+
+    def term(q):
+        wide = torch.zeros_like(K)  # no keys: only the relative vectors are left
+        one_hot = torch.zeros(2, 4, 7, 6, dtype=F64)
+        one_hot[..., :6] = torch.eye(7, 6, dtype=F64)
+        weights = shaw_attention(q, wide, one_hot, HERE, HERE, key_table, 0 * key_table)
+        return (weights[..., :6] / weights[..., :1]).log()
+
+    for q in (Q, random(2, 4, 7, 6, seed=7)):
+        product = (q[:, :, :, None] * key_table[bucket]).sum(-1) / math.sqrt(6)
+        close(term(q), (product - product[..., :1])[..., :6], atol=1e-10)
+    assert (term(Q) - term(random(2, 4, 7, 6, seed=7))).abs().max() > 0.1
+
+
+@claim(
+    "family-rotation-adds-nothing",
+    "A rotation adds nothing: it keeps the length of queries and keys, and leaves the values as they are.",
+)
+def test_a_rotation_adds_nothing():
+    for x in (Q, K):
+        turned = apply_rope(x, HERE, rope_inv_freq(6))
+        close(turned.norm(dim=-1), x.norm(dim=-1))
+        assert (turned - x).abs().max() > 0.1
+    speeds = [oracles.rope_speed(i, 6) for i in range(3)]
+    turned = (oracles.rope(x, range(7), speeds, "half") for x in (Q, K))
+    close(rotation(HERE), oracles.attention(*turned, V))  # with the values as they are
+
+
+@claim(
+    "family-value-vector",
+    "A value vector changes what is gathered, not only how much of it: with constant weights the output "
+    "still depends on the gap.",
+)
+def test_a_value_vector_changes_what_is_gathered():
+    zero = torch.zeros_like(Q)
+    equal_weights = shaw_attention(zero, zero, zero, HERE, HERE, 0 * TABLES[0], TABLES[1])
+    assert (equal_weights[..., 0, :] - equal_weights[..., 6, :]).abs().max() > 0.1
+    expected = torch.stack([TABLES[1][(HERE - i).clamp(-2, 2) + 2].mean(0) for i in range(7)])
+    close(equal_weights, expected.expand(2, 4, 7, 6))
+
+
+@claim(
+    "longer-context-probe",
+    r"Fit a linear readout of the position on the sinusoid's rows below 64 at \(d = 32\): between 128 and "
+    "399 the rows are right, and the readout is wrong by more than 10 positions on average.",
+)
+def test_right_rows_and_a_wrong_readout():
+    positions = torch.arange(400)
+    rows = sinusoidal_table(positions, 32).double()
+    close(rows, oracles.sinusoid_table(range(400), 32), atol=2.0**-24)
+    table = torch.cat((rows, torch.ones(400, 1, dtype=F64)), 1)
+    fit = torch.linalg.lstsq(table[:64], positions[:64].double(), driver="gelsd").solution
+    error = (table @ fit - positions).abs()
+    assert error[:64].max() < 1e-5 and error[128:].mean() > 10
+
+
+@claim(
+    "longer-context-rope-flip",
+    "There are a query and a key whose score is positive at every gap of training and negative at a larger "
+    "one.",
+)
+def test_a_positive_score_turns_negative():
+    x = torch.zeros(1, 1, 4098, 128, dtype=F64)
+    x[..., 63] = 1.0  # the slowest pair
+    gaps = torch.cat((torch.arange(4097), torch.tensor([27205])))
+    score = (apply_rope(x, gaps, rope_inv_freq(128)) * x).sum(-1).flatten()
+    assert score[:-1].min() > 0 > score[-1]
+
+
+@claim(
+    "longer-context-no-speed-up",
+    "Counting operations shows it: with and without the rotation, the two matrix products cost the same, "
+    "and four times as much at twice the length.",
+)
+def test_operations_with_and_without_rope():
+    def flops(length, rope):
+        q, k, v = random(3, 1, 2, length, 8)
+        with FlopCounterMode(display=False) as counter:
+            if rope:
+                q, k = (apply_rope(x, torch.arange(length), rope_inv_freq(8)) for x in (q, k))
+            attention(q, k, v)
+        return counter.get_total_flops()
+
+    assert flops(16, True) == flops(16, False) == 2 * (2 * 2 * 16 * 16 * 8)
+    assert flops(32, True) == 4 * flops(16, True)
+
+
+@claim(
+    "longer-context-base",
+    "With base 10000 and heads of width 128, 18 of 64 pairs have not completed a turn at length 4096; "
+    "with base 500000 it is 32.",
+)
+def test_incomplete_pairs_by_base():
+    def incomplete(base):
+        return int((4096 * rope_inv_freq(128, base) < 2 * math.pi).sum())
+
+    assert (incomplete(10_000.0), incomplete(500_000.0)) == (18, 32)
+
+
+@claim(
+    "longer-context-rules-differ",
+    "Interpolation moves all of them and brings neighbours closer; the NTK-aware base nearly keeps the "
+    "fast pairs, and leaves slow ones partly outside.",
+)
+def test_two_rules_move_different_pairs():
+    plain = rope_inv_freq(128)
+    by_pi, by_ntk = plain / linear(128, 4.0)[0], plain / ntk_aware(128, 4.0)[0]
+    torch.testing.assert_close(by_pi, torch.full((64,), 4.0, dtype=F64))
+    assert by_ntk[0] == 1 and by_ntk[:8].max() < 1.25
+    assert (by_ntk[46:63] < 4).all() and math.isclose(by_ntk[63], 4, rel_tol=1e-12)
+
+
+@claim(
+    "longer-context-cache",
+    "Keys and values of eight heads of width 128, in 32 layers, take 131072 bytes per token in half "
+    "precision, 16 GiB at 131072 tokens.",
+)
+def test_bytes_of_the_cache():
+    token = torch.zeros(1, 8, 1, 128, dtype=torch.bfloat16)
+    cached = apply_rope(token, torch.tensor([5]), rope_inv_freq(128))  # a key as it is cached
+    per_token = 2 * 32 * cached.numel() * cached.element_size()  # keys and values
+    assert per_token == 131072 and per_token * 131072 == 16 * 2**30
