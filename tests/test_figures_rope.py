@@ -14,7 +14,7 @@ def test_rotation():
     arrows = {"q": complex(0.95, 0.25), "k": complex(-0.2, 0.85)}
     found = elements("rope_rotation")
     rims = [e for e in found if e.tag == f"{SVG}circle"]
-    for rim, (m, n) in zip(rims, ((26, 20), (46, 40)), strict=True):
+    for rim, (m, n) in zip(rims, ((7, 3), (19, 15)), strict=True):
         x, y, radius = (float(rim.get(key)) for key in ("cx", "cy", "r"))
         speed = oracles.rope_speed(1, 8)
         turned = {k: arrows[k] * cmath.exp(1j * p * speed) for k, p in (("q", m), ("k", n))}
@@ -28,6 +28,25 @@ def test_rotation():
         assert all(texts("rope_rotation").count(word) == 2 for word in words)
         assert f"m = {m}, n = {n}" in aria("rope_rotation")
         assert aria("rope_rotation").count(f"{product.real:.3f}") == 2
+    assert "same gap: m \N{MINUS SIGN} n = 4" in texts("rope_rotation")
+    words = f"{speed:.3g} radians ({math.degrees(speed):.1f}°) per position"
+    assert f"speed: {words}" in texts("rope_rotation") and words in aria("rope_rotation")
+
+
+def test_rotation_shows_each_arrow_before_its_turn_in_its_own_colour():
+    arrows = {"q": complex(0.95, 0.25), "k": complex(-0.2, 0.85)}
+    found = elements("rope_rotation")
+    radius = float(next(e for e in found if e.tag == f"{SVG}circle").get("r"))
+    for name, arrow in arrows.items():
+        heads = [e for e in found if e.get("data-tip", "").startswith(f"{name}/")]
+        dotted = [e for e in found if e.get("data-before") == name]
+        assert len(heads) == len(dotted) == 2
+        for line in dotted:
+            x1, y1, x2, y2 = (float(line.get(key)) for key in ("x1", "y1", "x2", "y2"))
+            assert abs(complex(x2 - x1, y1 - y2) / radius - arrow) < 1e-3
+        [colour] = {e.get("fill") for e in heads} | {e.get("stroke") for e in dotted}
+        names = [e for e in found if e.tag == f"{SVG}text" and "".join(e.itertext()) == name]
+        assert [e.get("fill") for e in names] == [colour] * 4
 
 
 @pytest.mark.parametrize("base", [10000, 500000])

@@ -54,6 +54,8 @@ def test_frequency_sign(sign, base):
     assert_curve("frequency_sign", sign, range(41), similar)
     assert f"gap 1: {similar[1]:.3f}" in texts("frequency_sign")
     assert f"{similar[1]:.3f} at gap 1" in aria("frequency_sign")
+    assert texts("frequency_sign").count("cosine similarity") == 2  # a title for each panel
+    assert texts("frequency_sign").count("width d = 64") == 2
     last = oracles.rope_speed(31, 64, base)
     word = f"{last:.5f}" if sign == "minus" else f"{last:.0f}"
     assert any(text.startswith(sign) and text.endswith(word) for text in texts("frequency_sign"))

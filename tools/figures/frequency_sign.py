@@ -23,12 +23,12 @@ def data() -> dict:
 
 def draw() -> str:
     d = data()
-    picture = Drawing(height=402)
+    picture = Drawing(height=442)
     panel(picture, 28, d, "minus", C1, None,
           f"minus: speeds fall from 1 to {d['minus_last_speed']:.5f}")
-    panel(picture, 216, d, "plus", C2, "5 2",
+    panel(picture, 236, d, "plus", C2, "5 2",
           f"plus: speeds grow from 1 to {d['plus_last_speed']:.0f}")
-    picture.text(204, 390, "gap between two positions", anchor="middle")
+    picture.text(204, 430, "gap between two positions", anchor="middle")
     return picture.finish(
         f"Two panels with the cosine similarity of two rows against their gap, 0 to {GAPS}, at "
         f"d_model {D_MODEL}. With the minus sign the curve falls slowly, in waves: "
@@ -38,10 +38,12 @@ def draw() -> str:
 
 
 def panel(picture, top, d, sign, colour, dash, title) -> None:
-    chart = Chart(picture, (44, top + 12, 364, top + 134), (0, GAPS), (-0.4, 1))
+    chart = Chart(picture, (44, top + 32, 364, top + 154), (0, GAPS), (-0.4, 1))
     chart.y_axis((0, 0.5, 1))
     chart.x_axis((0, 10, 20, 30, 40))
     picture.text(4, top - 14, title)
+    picture.text(4, top + 10, "cosine similarity", fill=MUTED, size=SMALL)
+    picture.text(364, top + 10, f"width *d* = {D_MODEL}", anchor="end", fill=MUTED, size=SMALL)
     chart.curve(d["gaps"], d[sign], colour, sign, dash, width=1.5)
     chart.dots(d["gaps"], d[sign], colour)
     value = d[sign][1]

@@ -25,18 +25,18 @@ def draw() -> str:
     pairs = list(range(HEAD_DIM // 2))
     picture = Drawing(height=322)
     chart = Chart(picture, (66, 34, 366, 270), (0, pairs[-1]), (1, 1e7), log_y=True)
-    chart.y_axis((1, 100, 10_000, 1_000_000))
+    chart.y_axis((1, 1000, 1_000_000))  # none where the label of the trained length stands
     chart.x_axis((0, 16, 32, 48, 63), "pair")
     picture.rect(chart.left, chart.top, chart.right - chart.left, chart.y(TRAINED) - chart.top,
                  fill=MUTED, fill_opacity=0.1)
     chart.level(TRAINED, INK, dash="6 3")
-    chart.text(0, TRAINED, f"trained length {TRAINED}", dx=6, dy=13, size=SMALL)
-    chart.text(0, 1e6, "no complete turn:", dx=6, dy=14, size=SMALL)
+    chart.text(0, TRAINED, f"trained length {TRAINED}", dx=6, dy=-10, size=SMALL)
+    chart.text(0, 1e6, "no complete turn:", dx=6, dy=12, size=SMALL)
     picture.text(4, 12, "positions for one turn (logarithmic)")
     for base, colour, dash, row in ((high, C2, "6 3", 1), (low, C1, None, 2)):
         chart.curve(pairs, d[base], colour, str(base), dash)
         chart.text(0, 1e6, f"{d[f'{base}_incomplete']} of {len(pairs)} pairs at base {base}",
-                   dx=6, dy=14 + 17 * row, fill=colour, size=SMALL)
+                   dx=6, dy=12 + 16 * row, fill=colour, size=SMALL)
     chart.text(63, d[high][-1], f"base {high}", dx=0, dy=-14, anchor="end", fill=C2)
     chart.text(63, 200, f"base {low}", dx=0, anchor="end", fill=C1)
     counts = " and ".join(
