@@ -13,13 +13,20 @@ for (const element of document.querySelectorAll(".arithmatex")) {
 }
 
 // No line begins with the comma after a formula: it moves into the last part, which never breaks.
+// A check mark behind it cannot move there, since that part is hidden from screen readers; it stays
+// on the line of a short formula.
 function keepWithPunctuation(element) {
   const after = element.nextSibling;
   const last = element.querySelector(".katex-base:last-child");
-  if (last && after?.nodeType === Node.TEXT_NODE && /^[,.;:!?)]/.test(after.data)) {
-    last.append(after.data[0]);
-    after.data = after.data.slice(1);
-  }
+  if (!last || after?.nodeType !== Node.TEXT_NODE || !/^[,.;:!?)]/.test(after.data)) return;
+  last.append(after.data[0]);
+  after.data = after.data.slice(1);
+  const mark = after.nextSibling;
+  if (after.data || !mark?.matches?.("a.claim") || element.offsetWidth > 120) return;
+  const line = document.createElement("span");
+  line.style.whiteSpace = "nowrap";
+  element.before(line);
+  line.append(element, mark);
 }
 
 for (const element of document.querySelectorAll(".jp-RenderedMarkdown")) {
