@@ -16,8 +16,8 @@ BUILD_ENV = VERIFIED_STAMP="$$(sed -n 1p .results/stamp)" RUN_ID="$$(sed -n 2p .
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-serve: prepare pages ## build the environment if missing and serve the site on localhost
-	$(BUILD_ENV) $(PY) -m mkdocs serve --dev-addr 127.0.0.1:$(PORT)
+serve: prepare pages ## build the environment if missing and serve the site on localhost (PORT=8000)
+	$(BUILD_ENV) exec $(PY) -m mkdocs serve --dev-addr 127.0.0.1:$(PORT)
 
 test: browser prepare ## run every test and every page block, build strictly, check the site in a browser
 	$(PY) -m pytest --ignore=tests/site
@@ -46,11 +46,12 @@ prepare: .venv/.ok
 pages: .venv/.ok
 	$(PY) -m tools.ledger
 
-browser: .venv/.ok
+browser: .venv/.ok ## find a Chromium, or install one
 	$(PY) -m tools.browser
 
 .venv/.ok: requirements.txt constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make serve PYTHON=/path/to/python3.11")'
 	@echo "Installing the environment into .venv (torch is the large part)"
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --clear .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
 	@touch $@

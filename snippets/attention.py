@@ -36,8 +36,8 @@ def attention(
         (B, H, Tq, Dv) in the dtype of q.
 
     Raises:
-        TypeError: if q, k, v differ in dtype or are not floating point, or
-            if mask is not bool.
+        TypeError: if q, k, v differ in dtype or are not floating point, if
+            bias is not floating point, or if mask is not bool.
         ValueError: if ranks or sizes do not fit, if bias or mask does not
             broadcast to (B, H, Tq, Tk), or if the mask leaves a query
             without any key.
@@ -71,6 +71,8 @@ def _check(q, k, v, bias, mask) -> None:
             "q, k and v must be [B, H, Tq, D], [B, H, Tk, D] and "
             f"[B, H, Tk, Dv], got {shapes[0]}, {shapes[1]} and {shapes[2]}"
         )
+    if bias is not None and not bias.is_floating_point():
+        raise TypeError(f"bias must be floating point, got {bias.dtype}")
     logits = [*q.shape[:3], k.shape[2]]
     for name, extra in (("bias", bias), ("mask", mask)):
         if extra is not None and not _broadcasts(extra.shape, logits):

@@ -78,11 +78,14 @@ def shaw_attention(
         (B, H, Tq, D) in the dtype of q.
 
     Raises:
-        TypeError: if positions are not integer.
+        TypeError: if positions are not integer, q, k, v and the tables have
+            no common float dtype, or mask is not bool.
         ValueError: if the tables differ or have no odd number of rows from 3
-            on, or if a size does not fit.
+            on, if a size does not fit, or if the mask leaves a query without
+            any key.
     """
-    _check(q, k, v, key_table, value_table)
+    _check_dtypes((q, k, v, key_table, value_table), mask)
+    _check_shapes(q, k, v, key_table, value_table)
     reach = key_table.shape[0] // 2
     bucket = shaw_bucket(q_positions, k_positions, reach)  # (Tq, Tk)
     if list(bucket.shape) != [q.shape[2], k.shape[2]]:
@@ -102,7 +105,7 @@ def shaw_attention(
     return (weights[..., None] * values).sum(-2)  # (B, H, Tq, D)
 
 
-def _check(q, k, v, key_table, value_table) -> None:
+def _check_shapes(q, k, v, key_table, value_table) -> None:
     shape = list(key_table.shape)
     if shape != list(value_table.shape) or (
         len(shape) != 2 or shape[0] < 3 or shape[0] % 2 == 0
@@ -121,3 +124,21 @@ def _check(q, k, v, key_table, value_table) -> None:
             "k and v must have one shape, "
             f"got {list(k.shape)} and {list(v.shape)}"
         )
+
+
+def _check_dtypes(tensors, mask) -> None:
+    if not tensors[0].is_floating_point():
+        raise TypeError(f"q must be floating point, got {tensors[0].dtype}")
+    if len({tensor.dtype for tensor in tensors}) > 1:
+        raise TypeError(
+            "q, k, v and the tables must have one dtype, "
+            f"got {', '.join(str(tensor.dtype) for tensor in tensors)}"
+        )
+    if mask is None:
+        return
+    if mask.dtype != torch.bool:
+        raise TypeError(f"mask must be bool, got {mask.dtype}")
+    # Values are looked at in eager mode only: export and compile keep working.
+    if not (torch.compiler.is_compiling() or mask.is_meta):
+        if not bool(mask.any(dim=-1).all()):
+            raise ValueError("mask leaves a query without any key")

@@ -15,6 +15,7 @@ R = 2k + 1 rows of the tables.
 
 import math
 
+import torch
 from torch import Tensor
 
 
@@ -43,8 +44,12 @@ def shaw_attention_bucketed(
         (B, H, Tq, D) in the dtype of q.
 
     Raises:
-        ValueError: if bucket is not [Tq, Tk], or the tables differ in shape.
+        TypeError: if q, k, v and the tables have no common float dtype, or
+            mask is not bool.
+        ValueError: if bucket is not [Tq, Tk], the tables differ in shape, or
+            the mask leaves a query without any key.
     """
+    _check_dtypes((q, k, v, key_table, value_table), mask)
     if list(bucket.shape) != [q.shape[2], k.shape[2]]:
         raise ValueError(
             f"bucket must be [Tq, Tk] = [{q.shape[2]}, {k.shape[2]}], "
@@ -65,3 +70,21 @@ def shaw_attention_bucketed(
     summed = weights.new_zeros(by_row.shape)  # (B, H, Tq, R)
     summed = summed.scatter_add(-1, bucket, weights)  # (B, H, Tq, R)
     return weights @ v + summed @ value_table  # (B, H, Tq, D)
+
+
+def _check_dtypes(tensors, mask) -> None:
+    if not tensors[0].is_floating_point():
+        raise TypeError(f"q must be floating point, got {tensors[0].dtype}")
+    if len({tensor.dtype for tensor in tensors}) > 1:
+        raise TypeError(
+            "q, k, v and the tables must have one dtype, "
+            f"got {', '.join(str(tensor.dtype) for tensor in tensors)}"
+        )
+    if mask is None:
+        return
+    if mask.dtype != torch.bool:
+        raise TypeError(f"mask must be bool, got {mask.dtype}")
+    # Values are looked at in eager mode only: export and compile keep working.
+    if not (torch.compiler.is_compiling() or mask.is_meta):
+        if not bool(mask.any(dim=-1).all()):
+            raise ValueError("mask leaves a query without any key")

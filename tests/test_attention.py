@@ -169,3 +169,9 @@ def test_a_bias_or_mask_of_another_size_is_refused(shape):
         attention(*qkv(), bias=torch.zeros(shape))
     with raises_exactly(ValueError, f"mask {text}"):
         attention(*qkv(), mask=torch.ones(shape, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("name", ["bool", "int64"])
+def test_a_bias_that_is_not_floating_point_is_refused(name):
+    with raises_exactly(TypeError, f"bias must be floating point, got torch.{name}"):
+        attention(*qkv(), bias=MASK.to(getattr(torch, name)))

@@ -97,7 +97,7 @@ TABLES = [([5, 5], [3, 5]), ([4, 5], [4, 5]), ([1, 5], [1, 5]), ([5], [5]), ([5,
 def test_tables_of_another_shape_are_refused(key_shape, value_shape):
     text = f"key_table and value_table must both be [2k + 1, D], got {key_shape} and {value_shape}"
     with raises_exactly(ValueError, text):
-        tables = torch.zeros(key_shape), torch.zeros(value_shape)
+        tables = torch.zeros(key_shape).double(), torch.zeros(value_shape).double()
         shaw_attention(**inputs(key_table=tables[0], value_table=tables[1]))
 
 

@@ -105,7 +105,7 @@ def test_a_bucket_of_another_shape_is_refused(shape):
 def test_tables_of_two_shapes_are_refused(shape):
     text = f"key_table and value_table must have one shape, got [5, 5] and {shape}"
     with raises_exactly(ValueError, text):
-        bucketed(inputs() | {"value_table": torch.zeros(shape)})
+        bucketed(inputs() | {"value_table": torch.zeros(shape).double()})
 
 
 def test_the_mask_is_given_by_name():

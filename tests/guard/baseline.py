@@ -71,7 +71,7 @@ def baseline_problems(pages: dict[str, Page], baseline: dict, saboteurs: int) ->
 
 
 def advice() -> str:
-    return f"if this is meant, run `python -m tests.guard.baseline --write` (edits {FILE})"
+    return f"if this is meant, run `.venv/bin/python -m tests.guard.baseline --write` (edits {FILE})"
 
 
 def read_baseline(root: Path = ROOT) -> dict:

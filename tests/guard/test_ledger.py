@@ -5,7 +5,8 @@ import pytest
 from tests.guard.page import parse
 from tests.guard.record import new_run, write_run
 from tests.guard.source import render
-from tools.ledger import main
+from tests.guard.static import static_claims
+from tools.ledger import PAGES, main
 
 CLAIMS = r"""
 @claim("rope-a", r"Pipes \(|a|_b < c\) and `*x*` | \[ y \].")
@@ -71,3 +72,8 @@ def test_tex_and_markdown_survive_and_rows_are_no_marks(root):
     cells = [block.plain() for block in page.blocks if block.tag == "td"]
     assert r"Pipes \(|a|_b < c\) and `*x*` | \[ y \]." in cells
     assert [tex for _, (_, tex) in page.formulas] == [r"\[ y \]"]
+
+
+def test_every_claim_belongs_to_a_page_of_the_ledger():
+    for claim_id in static_claims():
+        assert any(claim_id.startswith(f"{prefix}-") for prefix in PAGES), claim_id
