@@ -1,6 +1,8 @@
 """A snippet is one file that copies alone: what it imports, states and keeps."""
 
 import ast
+import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -159,3 +161,13 @@ def test_no_default_argument_can_be_changed(path):
         for default in function.args.defaults + function.args.kw_defaults:
             constant = default is None or isinstance(default, ast.Constant)
             assert constant or ast.unparse(default) == "torch.float32", function.name
+
+
+def test_the_package_adds_nothing_to_the_files_that_the_pages_show():
+    """A wrapper in the package could make tests pass that the shown file fails."""
+    body = ast.parse((ROOT / "snippets/__init__.py").read_text()).body
+    assert len(body) == 1 and isinstance(body[0], ast.Expr)
+    for path in SNIPPETS:
+        module = importlib.import_module(f"snippets.{path.stem}")
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            assert function.__code__.co_filename == str(path), name

@@ -17,6 +17,27 @@ def random(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
+@claim("alibi-subtract", "Subtract from each logit a fixed slope times the distance.")
+def test_slope_times_distance_is_subtracted():
+    slopes = alibi_slopes(4)
+    bias = alibi_bias(HERE + 9, HERE, slopes, dtype=torch.float64)
+    for h in range(4):
+        for i in range(7):
+            for j in range(7):
+                assert bias[h, i, j] == -slopes[h] * abs(i + 9 - j)
+
+
+@claim(
+    "alibi-plus-sign", "With a plus sign far keys are preferred, and no error is raised."
+)
+def test_a_plus_sign_prefers_far_keys():
+    bias = alibi_bias(HERE, HERE, alibi_slopes(4), dtype=torch.float64)
+    q = k = torch.zeros(1, 4, 7, 6, dtype=torch.float64)
+    one_hot = torch.eye(7, dtype=torch.float64).expand(1, 4, 7, 7)
+    right, wrong = (attention(q, k, one_hot, bias=sign * bias)[0, 0, 6] for sign in (1, -1))
+    assert right.argmax() == 6 and wrong.argmax() == 0
+
+
 @claim(
     "alibi-formula",
     r"\[ \begin{aligned} e_{ij} &= \frac{q_i^\top k_j}{\sqrt{d}} - s_h\,|i - j| \\ s_h &= 2^{-8h/H} "

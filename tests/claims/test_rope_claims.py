@@ -533,6 +533,24 @@ def test_rotation_adds_linear_work():
 
 
 @claim(
+    "rope-no-speed-up",
+    "RoPE adds work at every length: it is a position mechanism, not a speed-up.",
+)
+def test_more_is_multiplied_with_rope_than_without():
+    def multiplied(length, rope):
+        q, k, v = random(3, 1, 2, length, 8)
+        with CountMultiplied() as count, FlopCounterMode(display=False) as counter:
+            if rope:
+                q, k = turn(q, torch.arange(length)), turn(k, torch.arange(length))
+            attention(q, k, v)
+        return count.total + counter.get_total_flops()
+
+    for length in (1, 32, 256):
+        added = multiplied(length, rope=True) - multiplied(length, rope=False)
+        assert added >= 2 * (2 * 2 * length * 8)  # q and k, two products a coordinate
+
+
+@claim(
     "rope-far-gap-flips",
     "A query and a key that are equal, and zero outside the slowest pair, score positive at every gap "
     r"within 4096 at \(d = 128\), and negative at gap 27205.",

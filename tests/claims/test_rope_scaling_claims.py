@@ -102,6 +102,18 @@ def test_ntk_leaves_pairs_outside():
 
 
 @claim(
+    "rope-scaling-wrong-exponent",
+    r"With \(s^{(d-2)/d}\), and with \(s^1\), the last pair is slowed by less than \(s\).",
+)
+@pytest.mark.parametrize("head_dim", [4, 8, 128])
+def test_wrong_exponents_slow_the_last_pair_too_little(head_dim):
+    right = speeds(head_dim) / ntk_aware(head_dim, 4.0)[0]
+    assert math.isclose(right[-1], 4, rel_tol=1e-12)
+    for exponent in ((head_dim - 2) / head_dim, 1.0):
+        assert (speeds(head_dim) / speeds(head_dim, 10000 * 4**exponent))[-1] < 4 - 0.01
+
+
+@claim(
     "rope-scaling-exponent",
     r"At \(d = 128\) the difference is small enough to pass a loose test.",
 )

@@ -38,6 +38,30 @@ def test_the_equations(start):
 
 
 @claim(
+    "shaw-two-places",
+    r"For a query at position \(i\) and a key at position \(j\), one learned vector is added to the key, in "
+    "the logit, and another one to the value, in the sum.",
+)
+def test_each_table_has_its_place():
+    q, keys, v, tables = inputs()
+    here, zero = torch.arange(7), torch.zeros(5, 4, dtype=torch.float64)
+    bucket = shaw_bucket(here, here, 2)
+    logits = (q[:, :, :, None] * (keys[:, :, None] + tables[0][bucket])).sum(-1) / 2  # sqrt(4)
+    weights = logits.softmax(-1)
+    close(shaw_attention(q, keys, v, here, here, tables[0], zero), weights @ v)
+    gathered = (weights[..., None] * (v[:, :, None] + tables[1][bucket])).sum(-2)
+    close(shaw_attention(q, keys, v, here, here, *tables), gathered)
+
+
+@claim("shaw-at-most", r"A query meets at most \(2k + 1\) different vectors.")
+def test_a_query_meets_few_vectors():
+    for k in (1, 3):
+        here = torch.arange(40)
+        met = [len(row.unique()) for row in shaw_bucket(here, here, k)]
+        assert max(met) == 2 * k + 1
+
+
+@claim(
     "shaw-buckets",
     r"Gaps are clipped to the range from \(-k\) to \(k\), both ends included, which leaves \(2k + 1\) "
     "buckets.",

@@ -17,6 +17,7 @@ from tests.guard.page_saboteurs import problems_of_text
 from tests.guard.record import read_claims, read_run
 from tests.guard.saboteurs import read_saboteurs
 from tests.guard.source import load_pages
+from tools.ledger import stamp
 
 PAGE_SABOTEURS = [saboteur for saboteur in read_saboteurs() if saboteur.guard]
 
@@ -52,6 +53,29 @@ def test_every_page_is_built(run):
     pages, problems = load_pages()
     show(problems)
     assert len(pages) >= 10
+
+
+def test_the_foot_of_each_page_says_what_the_run_says(run):
+    said = f"{stamp(run)[0]}"
+    for path in (ROOT / "site").rglob("*.html"):
+        soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for foot in soup.select(".page-foot p.verified, .page-foot p.open"):
+            assert foot.get_text(strip=True) == said, path
+        assert soup.select(".page-foot") or path.name == "404.html", path
+
+
+def test_the_ledger_has_one_row_for_each_claim_and_no_other(run):
+    page = ROOT / "site/verified/index.html"
+    soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    rows = [row.get("id") for row in soup.select("article table tr") if row.find("td")]
+    assert sorted(rows) == sorted(claim["id"] for claim in run["claims"])
+
+
+def test_docs_hold_only_pages_notebooks_and_assets():
+    for path in (ROOT / "docs").rglob("*"):
+        folder = path.relative_to(ROOT / "docs").parts[0]
+        if path.is_file() and folder not in ("assets", "_generated"):
+            assert path.suffix == ".md" or folder == "notebooks", path
 
 
 def test_every_visible_block_ran_and_passed(run, pages):
