@@ -11,7 +11,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 BUILD_ENV = VERIFIED_STAMP="$$(sed -n 1p .results/stamp)" RUN_ID="$$(sed -n 2p .results/stamp)"
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-compiled build screenshots upgrade clean prepare pages browser
+.PHONY: help serve test test-compiled build screenshots upgrade peers clean prepare pages browser
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,8 +36,11 @@ screenshots: browser ## take pictures of every built page into screenshots/
 upgrade: .venv/.ok ## move every pin to the newest release
 	$(PY) -m tools.upgrade
 
+peers: .venv-peers/.ok ## compare with transformers' own rope as it answers now (RECORD=1 keeps new answers)
+	.venv-peers/bin/python -m posenc_check.peers.transformers_rope $(if $(RECORD),--record)
+
 clean: ## remove everything that the other targets make
-	rm -rf .venv .results site screenshots docs/_generated .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers .results site screenshots docs/_generated .pytest_cache .hypothesis
 
 # The parts that the targets above are made of.
 prepare: .venv/.ok
@@ -54,4 +57,10 @@ browser: .venv/.ok ## find a Chromium, or install one
 	@echo "Installing the environment into .venv (torch is the large part)"
 	$(PYTHON) -m venv --clear .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
+	@touch $@
+
+.venv-peers/.ok: posenc_check/peers/requirements-transformers.txt
+	@echo "Installing the libraries to compare with into .venv-peers (torch is the large part)"
+	$(PYTHON) -m venv --clear .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

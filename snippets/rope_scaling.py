@@ -6,7 +6,7 @@ Each rule returns (inv_freq, attention_factor) for `apply_rope`.
 
 Sources: position interpolation, Chen et al. 2023, section 2.3
 (arXiv:2306.15595); NTK-aware base, bloc97 2023, as written down in Peng et
-al. 2024, section 3.1 (arXiv:2309.00071).
+al. 2024, section 3.1, which also gives its dynamic form (arXiv:2309.00071).
 Needs only torch; copy this file as it is.
 
 Axes: P pairs, P = head_dim // 2.
@@ -64,6 +64,46 @@ def ntk_aware(
     pair = torch.arange(head_dim // 2, dtype=torch.float64)  # (P,)
     base = base * factor ** (head_dim / (head_dim - 2))
     return base ** (-2.0 * pair / head_dim), 1.0
+
+
+def dynamic_ntk(
+    head_dim: int,
+    length: int,
+    trained_length: int,
+    factor: float = 1.0,
+    base: float = 10_000.0,
+) -> tuple[Tensor, float]:
+    """NTK-aware base for the length at hand; plain RoPE up to trained_length.
+
+    With factor 1 the base grows for length / trained_length. A larger factor
+    asks for more than it says: twice the trained length at factor f counts
+    as f + 1. Cached keys carry the speeds of the length that they were
+    rotated for: rotate all keys again when the length grows.
+
+    Args:
+        head_dim: coordinates to rotate in each head, even, 4 or more.
+        length: tokens so far, cached ones included; 1 or more.
+        trained_length: length that the model was trained on, 1 or more.
+        factor: how fast the base grows with the length, 1 or more.
+        base: as in plain RoPE.
+
+    Returns:
+        inv_freq (P,) float64, and the attention factor 1.0.
+
+    Raises:
+        ValueError: if head_dim is odd or below 4, a length or factor is
+            below 1, or base is not positive.
+    """
+    if not length >= 1:
+        raise ValueError(f"length must be at least 1, got {length}")
+    if not trained_length >= 1:
+        raise ValueError(
+            f"trained_length must be at least 1, got {trained_length}"
+        )
+    _check(head_dim, factor, base)
+    longest = max(length, trained_length)
+    stretch = factor * longest / trained_length - (factor - 1)
+    return ntk_aware(head_dim, stretch, base)
 
 
 def _check(head_dim: int, factor: float, base: float) -> None:

@@ -11,20 +11,13 @@ import torch
 from torch import nn
 from torch._dynamo.exc import Unsupported, UserError
 
-from snippets import alibi, attention, learned, masks, rope, rope_scaling, shaw, sinusoidal
+from snippets import alibi, attention, learned, masks, rope, rope_2d, shaw, sinusoidal
 from snippets.shaw_bucketed import shaw_attention_bucketed
 from snippets.t5_bias import T5Bias, t5_bucket
 from tests.exact import raises_exactly
+from tests.rope_cases import ROPE_CASES, generic, own_positions
 
 INV_FREQ = rope.rope_inv_freq(6)
-
-
-def generic(*shape):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
-
-
-def own_positions(t):
-    return torch.arange(t) + torch.tensor([[4], [900]])
 
 
 def qkv(t):
@@ -106,9 +99,7 @@ CASES = {
     "t5 bias of both sides": (T5Bias(3, bidirectional=True).eval(), steps),
     "alibi_slopes": (lambda x: x * alibi.alibi_slopes(6), lambda t: (generic(t, 6),)),
     "alibi_bias": (lambda q, k: alibi.alibi_bias(q, k, alibi.alibi_slopes(3)), steps),
-    "linear": (lambda x: x * rope_scaling.linear(8, 4.0)[0], lambda t: (generic(t, 4),)),
-    "ntk_aware": (lambda x: x * rope_scaling.ntk_aware(8, 4.0)[0], lambda t: (generic(t, 4),)),
-}
+} | ROPE_CASES
 every_case = pytest.mark.parametrize("function, arguments", CASES.values(), ids=CASES)
 
 
@@ -166,6 +157,14 @@ def test_meta_tensors_give_the_shape_and_dtype_without_values(function, argument
     with torch.device("meta"):
         got = function(*(a.to("meta") for a in arguments(5)))
     assert (got.device.type, got.shape, got.dtype) == ("meta", want.shape, want.dtype)
+
+
+def test_start_values_of_mixed_speeds_are_drawn_in_one_graph_too():
+    draw = torch.compile(rope_2d.mixed_inv_freq, backend="eager", fullgraph=True)
+    torch.manual_seed(0)
+    compiled = draw(8, 3)
+    torch.manual_seed(0)
+    assert torch.equal(compiled, rope_2d.mixed_inv_freq(8, 3))
 
 
 def test_a_module_built_on_meta_is_filled_by_reset_parameters():

@@ -69,6 +69,49 @@ def call_alibi(m):
 def call_rope_scaling(m):
     m.linear(8, 4.0)
     m.ntk_aware(8, 4.0)
+    m.dynamic_ntk(8, 300, 100)
+
+
+def call_yarn(m):
+    m.ntk_by_parts(8, 4.0, 4096)
+    m.yarn(8, 4.0, 4096)
+
+
+def call_llama3_rope(m):
+    m.llama3(8)
+
+
+def call_longrope(m):
+    m.longrope(8, 5, 4096, [1.0] * 4, [2.0] * 4, factor=4.0)
+
+
+def call_partial_rope(m):
+    m.partial_inv_freq(16, 0.5)
+    m.proportional_inv_freq(8, 0.5)
+
+
+def call_rope_2d(m):
+    per_head = m.mixed_inv_freq(16, 3)
+    for positions in (m.patch_positions(5, 1), torch.zeros(2, 5, 2)):
+        for inv_freq in (m.axial_inv_freq(16), per_head):
+            for layout in m.LAYOUTS:
+                m.apply_rope_2d(torch.zeros(2, 3, 5, 16), positions, inv_freq, layout=layout)
+
+
+def call_m_rope(m):
+    m.m_rope_axes((2, 1, 1))
+    axes = m.m_rope_axes((2, 1, 1), "interleaved")
+    positions, _ = m.m_rope_positions([1, (1, 2, 2)])
+    for positions in (positions, positions[:, None].expand(3, 2, 5)):
+        m.apply_m_rope(torch.zeros(2, 7, 5, 8), positions, torch.ones(4), axes)
+
+
+def call_xpos(m):
+    scale = m.xpos_scale(8)
+    for positions in (torch.arange(5), torch.arange(10).view(2, 5)):
+        for layout in m.LAYOUTS:
+            x = torch.zeros(2, 3, 5, 8)
+            m.apply_xpos(x, positions, scale, scale, keys=True, layout=layout)
 
 
 CALLS = {
@@ -82,6 +125,13 @@ CALLS = {
     "t5_bias": (call_t5_bias, {"H": 3, "Tq": 5, "Tk": 7}),
     "alibi": (call_alibi, {"H": 3, "Tq": 5, "Tk": 7}),
     "rope_scaling": (call_rope_scaling, {"P": 4}),
+    "yarn": (call_yarn, {"P": 4}),
+    "llama3_rope": (call_llama3_rope, {"P": 4}),
+    "longrope": (call_longrope, {"P": 4}),
+    "partial_rope": (call_partial_rope, {"P": 4}),
+    "rope_2d": (call_rope_2d, {"B": 2, "H": 3, "T": 5, "P": 8, "D": 16}),
+    "m_rope": (call_m_rope, {"B": 2, "H": 7, "T": 5, "P": 4, "D": 8}),
+    "xpos": (call_xpos, {"B": 2, "H": 3, "T": 5, "P": 4, "D": 8}),
 }
 
 

@@ -34,6 +34,15 @@ CALLS = {
     "assert m.t5_bucket(gap, bidirectional=False).tolist() == [31, 31, 30, 1, 0, 0]",
     "alibi": "assert m.alibi_slopes(4).tolist() == [1 / 4, 1 / 16, 1 / 64, 1 / 256]",
     "rope_scaling": "assert m.linear(2, 4.0)[0].tolist() == [0.25]",
+    "yarn": "assert m.yarn(2, 4.0, 4096, attention_factor=1.5) == (torch.ones(1), 1.5)",
+    "llama3_rope": "assert m.llama3(2, 8.0, 6)[0].tolist() == [1 / 8]",
+    "longrope": "half, double = (m.longrope(2, n, 9, [2], [0.5], factor=1)[0] for n in (9, 10))\n"
+    "assert (half.item(), double.item()) == (0.5, 2)",
+    "partial_rope": "assert m.proportional_inv_freq(4, 0.5).tolist() == [1, 0]",
+    "rope_2d": "assert m.axial_inv_freq(4).tolist() == [[1, 0], [0, 1]]",
+    "m_rope": "assert m.m_rope_positions([1, (1, 2, 1)])[0].tolist() == "
+    "[[0, 1, 1], [0, 1, 2], [0, 1, 1]]",
+    "xpos": "assert m.xpos_scale(4, 1.0).tolist() == [0.5, 0.75]",
     "masks": "i = torch.arange(2)\n"
     "assert m.causal_mask(i, i).tolist() == [[True, False], [True, True]]",
 }
@@ -76,8 +85,10 @@ def test_only_torch_and_the_standard_library_are_imported(path):
     assert set(imported(path)) <= {"torch"} | sys.stdlib_module_names
 
 
-def test_the_oracles_import_no_snippet():
-    assert set(imported(ROOT / "posenc_check" / "oracles.py")) == {"cmath", "math", "torch"}
+@pytest.mark.parametrize("stem", ["oracles", "scaling", "rope_variants"])
+def test_the_oracles_import_no_snippet(stem):
+    allowed = {"cmath", "itertools", "math", "posenc_check", "torch"}
+    assert set(imported(ROOT / "posenc_check" / f"{stem}.py")) <= allowed
 
 
 @every_snippet

@@ -12,6 +12,7 @@ from snippets.rope import apply_rope, rope_inv_freq
 from snippets.rope_scaling import linear, ntk_aware
 from snippets.shaw import shaw_attention
 from snippets.sinusoidal import sinusoidal_table
+from snippets.yarn import yarn
 from tests.guard.marks import claim
 
 F64, HERE = torch.float64, torch.arange(7)
@@ -206,6 +207,53 @@ def test_two_rules_move_different_pairs():
     torch.testing.assert_close(by_pi, torch.full((64,), 4.0, dtype=F64))
     assert by_ntk[0] == 1 and by_ntk[:8].max() < 1.25
     assert (by_ntk[46:63] < 4).all() and math.isclose(by_ntk[63], 4, rel_tol=1e-12)
+
+
+@claim(
+    "longer-context-slow-pairs",
+    r"Ramps keep fast pairs and bring slow ones inside: at four times 4096 tokens, base 10000 and \(d = 128\), all "
+    "18 slow pairs go past their trained angles without a rule, 17 with the NTK-aware base, and none with "
+    "interpolation or YaRN.",
+)
+def test_slow_pairs_of_each_rule():
+    plain = rope_inv_freq(128, 10000)
+    slow = plain * 4096 < 2 * math.pi
+    assert slow.sum() == 18
+
+    def past(speeds):
+        # One trained step of slack: the last positions lie between trained ones.
+        return ((4 * 4096 - 1) * speeds[slow] > 4096 * plain[slow]).sum().item()
+
+    assert past(plain) == 18 and past(ntk_aware(128, 4)[0]) == 17
+    assert past(linear(128, 4)[0]) == past(yarn(128, 4, 4096)[0]) == 0
+    assert (yarn(128, 4, 4096)[0][:20] == plain[:20]).all()
+
+
+def weight_of_a_leader(lead, n_keys):
+    """The share of one key whose logit is `lead` above those of all others."""
+    q = torch.full((1, 1, 1, 4), 1.0, dtype=F64)
+    k, v = torch.zeros(1, 1, n_keys, 4, dtype=F64), torch.zeros(1, 1, n_keys, 1, dtype=F64)
+    k[..., 0, :], v[..., 0, :] = lead / 2, 1.0  # logit: 4 * lead / 2 / sqrt(4)
+    return attention(q, k, v).item()
+
+
+@claim(
+    "longer-context-fading",
+    "A key whose logit is 5 above all others gets 12.9 % of the weight among 1000 keys and 0.1 % among 131072.",
+)
+def test_a_fading_leader():
+    shares = [round(100 * weight_of_a_leader(5, n), 1) for n in (1000, 131072)]
+    assert shares == [12.9, 0.1]
+
+
+@claim(
+    "longer-context-log",
+    "To hold its share, the lead has to grow with the logarithm of the number of keys.",
+)
+def test_a_lead_that_grows():
+    for n in (100, 1000, 20000):
+        lead = 3 + math.log(n - 1)
+        assert math.isclose(weight_of_a_leader(lead, n), 1 / (1 + math.exp(-3)), rel_tol=1e-9)
 
 
 @claim(

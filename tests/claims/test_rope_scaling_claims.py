@@ -7,7 +7,7 @@ import torch
 
 from posenc_check import oracles
 from snippets.rope import apply_rope, rope_inv_freq
-from snippets.rope_scaling import linear, ntk_aware
+from snippets.rope_scaling import dynamic_ntk, linear, ntk_aware
 from tests.guard.marks import claim
 
 F64 = torch.float64
@@ -99,6 +99,65 @@ def test_ntk_leaves_pairs_outside():
     incomplete = 4096 * speeds(128) < 2 * math.pi
     past = 4 * 4096 * ntk_aware(128, 4.0)[0] > 4096 * speeds(128) * (1 + 1e-9)
     assert int(incomplete.sum()) == 18 and int((incomplete & past).sum()) == 17
+
+
+@claim(
+    "rope-scaling-dynamic",
+    r"\[ s(n) = f\,\frac{\max(n, L)}{L} - (f - 1), \qquad \text{base}' = \text{base} \cdot s(n)^{d/(d-2)} \]",
+)
+@pytest.mark.parametrize("factor, length", [(1, 4096), (2.0, 4096), (2.0, 5000), (8.0, 100_000)])
+@pytest.mark.parametrize("base", [10000.0, 500000.0])
+def test_dynamic_base(factor, length, base):
+    stretch = factor * max(length, 2048) / 2048 - (factor - 1)
+    inv_freq, attention_factor = dynamic_ntk(64, length, 2048, factor, base)
+    close(inv_freq, speeds(64, base * stretch ** (64 / 62)))
+    assert attention_factor == 1.0
+
+
+@claim("rope-scaling-dynamic-short", "Up to the trained length it is plain RoPE.")
+@pytest.mark.parametrize("length", [1, 2047, 2048])
+def test_dynamic_within_the_trained_length(length):
+    close(dynamic_ntk(128, length, 2048, 4.0)[0], speeds(128))
+    assert (dynamic_ntk(128, 2049, 2048, 4.0)[0] / speeds(128) - 1).abs().max() > 1e-3
+
+
+@claim(
+    "rope-scaling-dynamic-factor",
+    r"The \(f\) of a config asks for more than it says: at twice the trained length \(f = 1\) gives base 20221, "
+    r"as a factor of 2 should, while \(f = 2\) counts as 3 and gives 30528, and \(f = 4\) counts as 5 and gives "
+    "51294.",
+)
+@pytest.mark.parametrize("f, counts_as, base", [(1, 2, 20221), (2, 3, 30528), (4, 5, 51294)])
+def test_what_a_dynamic_factor_asks_for(f, counts_as, base):
+    inv_freq = dynamic_ntk(128, 2 * 2048, 2048, f)[0]
+    close(inv_freq, ntk_aware(128, counts_as)[0])
+    assert round(inv_freq[1].item() ** -64) == base
+
+
+@claim(
+    "rope-scaling-dynamic-stale",
+    r"With vectors of ones at \(d = 128\), \(f = 2\) and \(L = 2048\), the last of 4096 tokens meets the key 64 "
+    "places back with a score of 0.5025 times its largest when all keys are turned for that length, and 0.6388 "
+    "with keys as they came.",
+)
+def test_stale_keys_of_the_dynamic_rule():
+    one = torch.ones(1, 1, 1, 128, dtype=F64)
+
+    def score(key_length):
+        query = apply_rope(one, torch.tensor([4095]), dynamic_ntk(128, 4096, 2048, 2)[0])
+        key = apply_rope(one, torch.tensor([4095 - 64]), dynamic_ntk(128, key_length, 2048, 2)[0])
+        return (query * key).sum().item() / 128
+
+    assert (round(score(4096), 4), round(score(4096 - 64), 4)) == (0.5025, 0.6388)
+
+
+@claim(
+    "rope-scaling-larger-base",
+    r"From 10000 to 500000 the last pair is slowed 47 times at \(d = 128\), the first not at all.",
+)
+def test_a_larger_base():
+    slower = rope_inv_freq(128, 10000) / rope_inv_freq(128, 500000)
+    assert slower[0] == 1 and round(slower[-1].item()) == 47
 
 
 @claim(

@@ -19,7 +19,8 @@ UNCHECKED_PAGES = {
     "README.md": "sizes and versions needed to install; not a page of the site",
 }
 NAMES = re.compile(  # words that hold a digit and are no number
-    r"\b([A-Za-z_]+\d+(-\d+)?[A-Za-z_]\w*(-\d+)?|[A-Za-z_]+\d+|[1-4]-D|\d+-bit|i\.i\.d)\b"
+    r"\b((Llama|Qwen|Phi|Gemma)[ -]?\d+(\.\d+)?( \d+B)?|gpt-oss \d+b"
+    r"|[A-Za-z_]+\d+(-\d+)?[A-Za-z_]\w*(-\d+)?|[A-Za-z_]+\d+|[1-4]-D|\d+-bit|i\.i\.d)\b"
 )
 CITATIONS = re.compile(
     r"et al\. (19|20)\d\d\b"

@@ -1,0 +1,1 @@
+"""What is measured: scripts, and their results as JSON in lab/results."""
