@@ -18,7 +18,7 @@ def assert_speeds(got, want):
 
 
 @pytest.mark.parametrize("low, high", [(1.0, 4.0), (0.5, 32), (2, 3.0)])
-@pytest.mark.parametrize("base", [100.0, 10_000, 500_000.0])
+@pytest.mark.parametrize("base", [0.5, 10_000, 500_000.0])
 @pytest.mark.parametrize("factor, length", [(1, 8192), (8.0, 8192), (32, 100), (1.5, 1)])
 @pytest.mark.parametrize("head_dim", [2, 6, 14, 128])
 def test_waves_are_kept_blended_or_slowed_by_their_length(

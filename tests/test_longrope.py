@@ -19,7 +19,7 @@ def assert_speeds(got, want):
     torch.testing.assert_close(got, want, rtol=1e-13, atol=0)
 
 
-@pytest.mark.parametrize("base", [100.0, 10_000, 500_000.0])
+@pytest.mark.parametrize("base", [0.5, 10_000, 500_000.0])
 @pytest.mark.parametrize("head_dim", [2, 6, 96])
 def test_each_pair_has_a_divisor_of_its_own(head_dim, base):
     short = [1 + 0.1 * i for i in range(head_dim // 2)]

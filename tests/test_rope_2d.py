@@ -31,7 +31,7 @@ def assert_close(got, want, atol=1e-12):
     torch.testing.assert_close(got, want, rtol=0, atol=atol)
 
 
-@pytest.mark.parametrize("base", [10.0, 100, 10_000.0])
+@pytest.mark.parametrize("base", [0.5, 10.0, 100, 10_000.0])
 @pytest.mark.parametrize("head_dim", [4, 8, 20, 64])
 def test_axial_speeds_are_plain_rope_of_half_the_width_rows_first(head_dim, base):
     want = [oracle.axial_speeds(i, head_dim, base) for i in range(head_dim // 2)]

@@ -13,7 +13,7 @@ from tests.exact import raises_exactly
 RULES = {"linear": linear, "ntk_aware": ntk_aware}
 
 both_rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-bases = pytest.mark.parametrize("base", [100.0, 10_000, 500_000.0])
+bases = pytest.mark.parametrize("base", [0.5, 100.0, 10_000, 500_000.0])
 factors = pytest.mark.parametrize("factor", [1, 1.5, 4.0, 32])
 
 

@@ -116,8 +116,10 @@ def test_the_rule_of_llama_3_is_the_ramp_of_the_paper_with_other_bounds():
 
 @pytest.mark.parametrize("rule", [ntk_by_parts, yarn_paper, yarn])
 def test_the_defaults_are_those_of_the_paper(rule):
-    given = rule(128, 4.0, 4096, base=10_000.0, beta_fast=32.0, beta_slow=1.0)[0]
-    assert torch.equal(rule(128, 4.0, 4096)[0], given)
+    # Whole pairs would hide a bound that is a little off.
+    exact = {"truncate": False} if rule is yarn else {}
+    given = rule(128, 4.0, 4096, base=10_000.0, beta_fast=32.0, beta_slow=1.0, **exact)[0]
+    assert torch.equal(rule(128, 4.0, 4096, **exact)[0], given)
     assert given.dtype == torch.float64 and given.shape == (64,)
 
 

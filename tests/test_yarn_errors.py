@@ -58,6 +58,12 @@ def test_an_attention_factor_that_is_not_positive_is_refused(value):
         yarn(8, 4.0, 4096, attention_factor=value)
 
 
+@pytest.mark.parametrize("value", [0, -4.0, math.nan])
+def test_mscale_of_a_factor_that_is_not_positive_is_refused(value):
+    with raises_exactly(ValueError, f"factor must be positive, got {value}"):
+        yarn_mscale(value)
+
+
 @every_rule
 def test_the_options_are_given_by_name(rule):
     with pytest.raises(TypeError, match="positional argument"):

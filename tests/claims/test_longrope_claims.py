@@ -35,8 +35,8 @@ def random(*shape, seed=0):
 
 @claim(
     "longrope-formula",
-    r"\[ \omega_i' = \frac{\omega_i}{\lambda_i}, \qquad \lambda = \begin{cases} \text{short list} & n \le L \\ "
-    r"\text{long list} & n > L \end{cases} \]",
+    r"\[ \begin{aligned} \omega_i' &= \omega_i / \lambda_i \\ \lambda &= \begin{cases} \text{short list} & "
+    r"n \le L \\ \text{long list} & n > L \end{cases} \end{aligned} \]",
 )
 @pytest.mark.parametrize("length, divisors", [(1, SHORT), (4096, SHORT), (4097, LONG), (90000, LONG)])
 @pytest.mark.parametrize("base", [10000.0, 500000.0])

@@ -30,7 +30,7 @@ def scores(q_places, k_places, axes=AXES):
     return apply_m_rope(Q, q_places, rope_inv_freq(8), axes) @ apply_m_rope(K, k_places, rope_inv_freq(8), axes).mT
 
 
-@claim("m-rope-angle", r"\[ \theta_i = p_{a(i)}\,\omega_i, \qquad a(i) \in \{t, h, w\} \]")
+@claim("m-rope-angle", r"\[ \theta_i = p_{a(i)}\,\omega_i, \quad a(i) \in \{t, h, w\} \]")
 @pytest.mark.parametrize("base", [10000.0, 1000000.0])
 def test_angles(base):
     turned = apply_m_rope(Q, PLACES, rope_inv_freq(8, base), AXES)

@@ -40,7 +40,7 @@ def test_a_match_at_any_distance(speeds, still):
     assert (score(q, k, 50, inv_freq) - score(q, k, 1, inv_freq)).abs().max() > 0.1
 
 
-@claim("partial-rope-partial", r"\[ \omega_i = \text{base}^{-2i/d_r}, \qquad 0 \le i < d_r / 2 \]")
+@claim("partial-rope-partial", r"\[ \omega_i = \text{base}^{-2i/d_r}, \quad 0 \le i < d_r / 2 \]")
 @pytest.mark.parametrize("head_dim, share, n_rotated", [(16, 0.25, 4), (80, 0.4, 32), (128, 0.5, 64)])
 @pytest.mark.parametrize("base", [10000.0, 1000000.0])
 def test_partial_speeds(head_dim, share, n_rotated, base):

@@ -92,7 +92,7 @@ def test_one_axis_a_pair():
     assert (inv_freq[2:, 1] > 0).all() and (inv_freq[2:, 0] == 0).all()
 
 
-@claim("rope-2d-speeds", r"\[ \omega_j = \text{base}^{-4j/d}, \qquad 0 \le j < d/4 \]")
+@claim("rope-2d-speeds", r"\[ \omega_j = \text{base}^{-4j/d}, \quad 0 \le j < d/4 \]")
 @pytest.mark.parametrize("head_dim, base", [(8, 100.0), (64, 100.0), (64, 10.0)])
 def test_speeds_of_an_axis(head_dim, base):
     expected = [math.exp(-4 * j / head_dim * math.log(base)) for j in range(head_dim // 4)]

@@ -103,7 +103,8 @@ def test_ntk_leaves_pairs_outside():
 
 @claim(
     "rope-scaling-dynamic",
-    r"\[ s(n) = f\,\frac{\max(n, L)}{L} - (f - 1), \qquad \text{base}' = \text{base} \cdot s(n)^{d/(d-2)} \]",
+    r"\[ \begin{aligned} s(n) &= f\,\frac{\max(n, L)}{L} - (f - 1) \\ \text{base}' &= \text{base} \cdot "
+    r"s(n)^{d/(d-2)} \end{aligned} \]",
 )
 @pytest.mark.parametrize("factor, length", [(1, 4096), (2.0, 4096), (2.0, 5000), (8.0, 100_000)])
 @pytest.mark.parametrize("base", [10000.0, 500000.0])

@@ -37,8 +37,8 @@ ONES = torch.ones(1, 1, 1, 64, dtype=F64)
 
 @claim(
     "xpos-score",
-    r"\[ \bigl(\zeta_i^{m/b}\, R_i(m)\, q_i\bigr)^\top \bigl(\zeta_i^{-n/b}\, R_i(n)\, k_i\bigr) = "
-    r"\zeta_i^{(m - n)/b}\; q_i^\top R_i(n - m)\, k_i \]",
+    r"\[ \begin{aligned} & \bigl(\zeta_i^{m/b}\, R_i(m)\, q_i\bigr)^\top \bigl(\zeta_i^{-n/b}\, R_i(n)\, "
+    r"k_i\bigr) \\ &\quad = \zeta_i^{(m - n)/b}\; q_i^\top R_i(n - m)\, k_i \end{aligned} \]",
 )
 @pytest.mark.parametrize("layout", ["half", "interleaved"])
 def test_scores(layout):

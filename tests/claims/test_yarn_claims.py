@@ -116,9 +116,9 @@ def test_values_of_the_factor():
 
 @claim(
     "yarn-code-ramp",
-    r"\[ \begin{aligned} i(t) &= \frac{d\,\ln\bigl(L / (2\pi t)\bigr)}{2 \ln \text{base}} \\ \gamma_i &= 1 - "
-    r"\operatorname{clip}\!\left(\frac{i - \lfloor i(\beta) \rfloor}{\lceil i(\alpha) \rceil - \lfloor "
-    r"i(\beta) \rfloor},\ 0,\ 1\right) \end{aligned} \]",
+    r"\[ \begin{aligned} i(t) &= \frac{d\,\ln\bigl(L / (2\pi t)\bigr)}{2 \ln \text{base}} \\ a &= "
+    r"\lfloor i(\beta) \rfloor, \quad b = \lceil i(\alpha) \rceil \\ \gamma_i &= 1 - \operatorname{clip}\!"
+    r"\left(\frac{i - a}{b - a},\ 0,\ 1\right) \end{aligned} \]",
 )
 @settings
 def test_ramp_over_numbers(factor, head_dim, base, length):
