@@ -41,7 +41,8 @@ def m_rope_axes(sections: Sequence[int], order: str = "blocks") -> Tensor:
             f"got {list(sections)}"
         )
     if order == "blocks":
-        return torch.arange(3).repeat_interleave(torch.tensor(sections))
+        blocks = [[axis] * n for axis, n in enumerate(sections)]
+        return torch.tensor(sum(blocks, []))  # (P,)
     if order != "interleaved":
         raise ValueError(f"order must be one of {ORDERS}, got {order!r}")
     n_pairs = sum(sections)
@@ -77,13 +78,14 @@ def m_rope_positions(
         raise ValueError(f"parts must not be empty, got {list(parts)}")
     blocks = []
     for part in parts:
-        counts = (part,) if isinstance(part, int) else tuple(part)
-        if len(counts) not in (1, 3) or min(counts) < 1:
+        is_text = isinstance(part, int)
+        counts = (part,) if is_text else tuple(part)
+        if len(counts) != (1 if is_text else 3) or min(counts) < 1:
             raise ValueError(
                 "parts must be a count or (frames, rows, columns), "
                 f"all positive, got {part}"
             )
-        if isinstance(part, int):
+        if is_text:
             block = torch.arange(part).expand(3, part)  # (3, ...)
         else:
             steps = (torch.arange(n) for n in part)

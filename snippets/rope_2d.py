@@ -117,11 +117,11 @@ def apply_rope_2d(
     """
     _check(x, positions, inv_freq, layout)
     work = torch.promote_types(x.dtype, torch.float32)
-    position = positions.to(x.device, torch.float64)[..., None, :, None, :]
-    speed = inv_freq.to(x.device, torch.float64)[..., None, :, :]
-    # Products and a sum, no matmul: autocast would round the angles.
+    position = positions.to(torch.float64)[..., None, :, None, :]
+    speed = inv_freq.to(positions.device, torch.float64)[..., None, :, :]
     angle = (position * speed).sum(-1)  # (..., T, P)
-    cos, sin = angle.cos().to(work), angle.sin().to(work)
+    cos = angle.cos().to(x.device, work)  # (..., T, P)
+    sin = angle.sin().to(x.device, work)  # (..., T, P)
     if layout == "half":
         a, b = x.to(work).chunk(2, dim=-1)  # 2 x (B, H, T, P)
     else:
@@ -169,7 +169,10 @@ def _check(x, positions, inv_freq, layout) -> None:
         raise TypeError(
             f"inv_freq must be float32 or float64, got {inv_freq.dtype}"
         )
-    if list(inv_freq.shape) not in ([d // 2, 2], [h, d // 2, 2]):
+    per_head = inv_freq.ndim == 3 and inv_freq.shape[0] == h
+    if not (inv_freq.ndim == 2 or per_head) or (
+        inv_freq.shape[-2] != d // 2 or inv_freq.shape[-1] != 2
+    ):
         raise ValueError(
             f"inv_freq must be [P, 2] or [H, P, 2] with P={d // 2}, H={h}, "
             f"got {list(inv_freq.shape)}"

@@ -74,14 +74,16 @@ def apply_xpos(
     """
     _check(x, positions, inv_freq, scale, scale_base, layout)
     work = torch.promote_types(x.dtype, torch.float32)
-    place = positions.to(x.device, torch.float64)[..., None]  # (..., T, 1)
+    place = positions.to(torch.float64)[..., None]  # (..., T, 1)
     power = (place - centre) / scale_base  # (..., T, 1)
-    size = scale.to(x.device, torch.float64) ** (-power if keys else power)
-    angle = place * inv_freq.to(x.device, torch.float64)  # (..., T, P)
+    speed = inv_freq.to(positions.device, torch.float64)  # (P,)
+    shrink = scale.to(positions.device, torch.float64)  # (P,)
+    size = shrink ** (-power if keys else power)  # (..., T, P)
+    angle = place * speed  # (..., T, P)
     cos, sin = size * angle.cos(), size * angle.sin()  # 2 x (..., T, P)
     if positions.ndim == 2:
         cos, sin = cos[:, None], sin[:, None]  # 2 x (B, 1, T, P)
-    cos, sin = cos.to(work), sin.to(work)
+    cos, sin = cos.to(x.device, work), sin.to(x.device, work)
     if layout == "half":
         a, b = x.to(work).chunk(2, dim=-1)  # 2 x (B, H, T, P)
     else:

@@ -93,6 +93,9 @@ def yarn(
 ) -> tuple[Tensor, float]:
     """YaRN as its published code computes it: a ramp over the pair's number.
 
+    Made for lengths at which the ramp lies among the pairs: where no pair
+    makes beta_slow turns, the published bounds slow none.
+
     Args:
         head_dim, factor, trained_length, base, beta_fast, beta_slow: as in
             `ntk_by_parts`.

@@ -25,7 +25,7 @@ def assert_speeds(got, want):
 @bases
 @pytest.mark.parametrize(
     "head_dim, share, n_pairs",
-    [(256, 0.25, 32), (80, 0.4, 16), (14, 0.35, 2), (7, 0.9, 3), (8, 1, 4)],
+    [(256, 0.25, 32), (80, 0.4, 16), (14, 0.35, 2), (7, 0.9, 3), (8, 0.25, 1), (8, 1, 4)],
 )
 def test_partial_is_plain_rope_of_a_narrower_head(head_dim, share, n_pairs, base):
     got = partial_inv_freq(head_dim, share, base)
@@ -36,7 +36,7 @@ def test_partial_is_plain_rope_of_a_narrower_head(head_dim, share, n_pairs, base
 @bases
 @pytest.mark.parametrize(
     "head_dim, share, n_turning",
-    [(256, 0.25, 32), (80, 0.4, 16), (14, 0.5, 3), (6, 0.4, 1), (8, 1, 4)],
+    [(256, 0.25, 32), (80, 0.4, 16), (14, 0.5, 3), (6, 0.4, 1), (2, 1.0, 1), (8, 1, 4)],
 )
 def test_proportional_keeps_the_fast_pairs_of_the_whole_head(head_dim, share, n_turning, base):
     got = proportional_inv_freq(head_dim, share, base)
