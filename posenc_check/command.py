@@ -34,19 +34,21 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         found = [numbers(rope, asked.length) for rope in ropes]
     name = Path(asked.file).name
-    if asked.plot:
-        drawn = [rope for rope in found if "pairs" in rope]
-        if not drawn:
-            print("posenc_check: nothing to draw", file=sys.stderr)
-        else:
-            try:
-                Path(asked.plot).write_text(plot(name, drawn), encoding="utf-8")
-            except OSError as error:
-                return _unusable(f"cannot write {asked.plot}: {error.strerror}")
+    drawn = [rope for rope in found if "pairs" in rope] if asked.plot else []
+    if drawn:
+        try:
+            Path(asked.plot).write_text(plot(name, drawn), encoding="utf-8")
+        except OSError as error:
+            return _unusable(f"cannot write {asked.plot}: {error.strerror}")
     if asked.json:
         print(json.dumps({"file": name, "ropes": found}, indent=1, allow_nan=False))
     else:
         print(report(name, found), end="")
+    if drawn:
+        # What --json prints is for a program, and stays JSON.
+        print(f"written: {asked.plot}", file=sys.stderr if asked.json else sys.stdout)
+    elif asked.plot:
+        print("posenc_check: nothing to draw", file=sys.stderr)
     return PROBLEMS if any(rope["problems"] for rope in found) else FINE
 
 
@@ -56,7 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     config = commands.add_parser("config", help="read the rope of a model's config.json")
     config.add_argument("file", metavar="CONFIG.json")
     config.add_argument("--length", type=_length, metavar="N", help="tokens in the sequence")
-    config.add_argument("--plot", metavar="OUT.svg", help="draw slow-down against wavelength")
+    drawing = "draw slow-down against wavelength"
+    config.add_argument("--plot", type=_svg, metavar="OUT.svg", help=drawing)
     config.add_argument("--json", action="store_true", help="print the numbers as JSON")
     return parser
 
@@ -65,6 +68,12 @@ def _length(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a positive whole number, got {text!r}")
     return int(text)
+
+
+def _svg(text: str) -> str:
+    if not text.endswith(".svg"):
+        raise argparse.ArgumentTypeError(f"must end in .svg, got {text!r}")
+    return text
 
 
 def _unusable(text: str) -> int:

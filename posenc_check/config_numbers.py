@@ -14,6 +14,7 @@ def numbers(rope: Rope, length: int | None = None) -> dict:
     found = {"layer_type": rope.layer_type, "rope_type": rope.rule, "problems": rope.problems}
     if rope.refused:
         return found
+    asked = length
     if rope.rule in LENGTH_RULES and length is None:
         # The longest sequence that the config speaks of.
         length = rope.max_length or rope.trained_length
@@ -40,14 +41,16 @@ def numbers(rope: Rope, length: int | None = None) -> dict:
         "logits_times": attention_factor**2,
         "softmax_scale_times": None,
     }
-    if rope.trained_length:
+    # The maximum of a linear config is the length after scaling, not one to count turns in.
+    extended = rope.rule == "linear" and rope.trained_key == "max_position_embeddings"
+    if rope.trained_length and not extended:
         found["never_turn"] = sum(
             slow is None or each > rope.trained_length for each, slow in zip(wavelengths, slow_down)
         )
     if rope.said.get("mscale_all_dim"):
         mscale = scaling.yarn_mscale(rope.said["factor"], rope.said["mscale_all_dim"])
         found["softmax_scale_times"] = mscale**2
-    return found | {"notes": notes(rope, found)}
+    return found | {"notes": notes(rope, found, asked)}
 
 
 def band(rope: Rope, slow_down: float | None) -> str:
@@ -82,14 +85,19 @@ def bands(rope: Rope, wavelengths: list[float], slow_down: list) -> list[dict]:
     return rows
 
 
-def notes(rope: Rope, found: dict) -> list[str]:
+def notes(rope: Rope, found: dict, asked: int | None) -> list[str]:
     """What a reader of the numbers should know; nothing here is a fault."""
-    said, lines = rope.said, []
+    said, lines = rope.said, list(rope.layout)
     if rope.rule in LENGTH_RULES:
         lines.append(
-            f"computed for a sequence of {count(found['length'])} tokens; keys cached at a length "
+            f"computed for {_length(rope, found['length'], asked)} tokens; keys cached at a length "
             "with other speeds no longer fit"
         )
+        if rope.rule == "dynamic" and asked is None:
+            lines.append(
+                f"up to {count(found['length'])} tokens nothing is slowed; "
+                f"try --length {2 * found['length']}"
+            )
     elif found["length"] is not None:
         lines.append(f"a length changes nothing for rope_type {rope.rule}")
     if rope.rule == "yarn" and rope.trained_length == rope.max_length and said["factor"] > 1:
@@ -105,6 +113,12 @@ def notes(rope: Rope, found: dict) -> list[str]:
     return lines
 
 
+def _length(rope: Rope, length: int, asked: int | None) -> str:
+    if asked is not None:
+        return f"a sequence of {count(length)}"
+    return f"the {'maximum' if rope.max_length else 'trained'} length, {count(length)}"
+
+
 def count(value: float) -> str:
     """A number of tokens: 2 559 195, or 6.28 where a fraction matters."""
-    return f"{value:.2f}" if value < 100 else f"{value:,.0f}".replace(",", " ")
+    return f"{value:.2f}" if value < 100 and value % 1 else f"{value:,.0f}".replace(",", " ")

@@ -10,7 +10,7 @@ WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 60, 50, 50, 55
 LENGTH_NAMES = {
     "original_max_position_embeddings": "trained length",
-    "max_position_embeddings": "max_position_embeddings",
+    "max_position_embeddings": "maximum length",
 }
 STYLE = """
   text { font: 13px sans-serif; fill: #222 }

@@ -35,16 +35,14 @@ def _part(rope: dict) -> list[str]:
         "rope_type": _rule(rope),
         "rotated": f"{rope['rotated']} of {rope['head_dim']} coordinates of a head",
         "base": count(rope["base"]),
-        "trained length": _trained(rope),
+        **_lengths(rope),
     }
-    if rope["max_position_embeddings"] not in (None, rope["trained_length"]):
-        facts["maximum length"] = count(rope["max_position_embeddings"])
     lines = ["", *(f"  {key:<17} {value}" for key, value in facts.items()), ""]
     lines += [*_table(rope["bands"]), ""]
     if rope["never_turn"] is not None:
         lines.append(
             f"  {rope['never_turn']} of {rope['pairs']} pairs complete no turn in "
-            f"{count(rope['trained_length'])} tokens"
+            f"{count(rope['trained_length'])} tokens at plain speed"
         )
     lines.append(_attention(rope["attention_factor"], rope["logits_times"]))
     for note in rope["notes"]:
@@ -57,14 +55,20 @@ def _rule(rope: dict) -> str:
     return rope["rope_type"] + (f", factor {factor:g}" if factor is not None else "")
 
 
-def _trained(rope: dict) -> str:
-    if rope["trained_length"] is None:
-        return "not given"
-    return f"{count(rope['trained_length'])} ({rope['trained_length_from']})"
+def _lengths(rope: dict) -> dict[str, str]:
+    """A maximum is not called trained: it may be a length that scaling was made for."""
+    trained, key = rope["trained_length"], rope["trained_length_from"]
+    longest = rope["max_position_embeddings"]
+    if key != "original_max_position_embeddings":
+        return {"maximum length": "not given" if longest is None else count(longest)}
+    facts = {"trained length": f"{count(trained)} ({key})"}
+    if longest not in (None, trained):
+        facts["maximum length"] = count(longest)
+    return facts
 
 
 def _table(bands: list[dict]) -> list[str]:
-    rows = [("band", "pairs", "wavelength in tokens", "slow-down")]
+    rows = [("band", "pairs", "plain wavelength in tokens", "slow-down")]
     for row in bands:
         slow = row["slow_down"]
         rows.append(

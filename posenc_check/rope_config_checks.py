@@ -3,6 +3,7 @@
 
 from posenc_check.rope_config_blocks import Block
 from posenc_check.rope_config_keys import NEEDED, OLD_RULES, inside
+from posenc_check.rope_config_layout import layout_notes
 from posenc_check.rope_config_rules import RULES
 from posenc_check.rope_config_values import Rope, Values, short
 
@@ -21,6 +22,7 @@ def check(block: Block) -> Rope:
         rope.trained_length = values.whole(rope.trained_key)
         RULES[rope.rule](values, rope)
         _sections(values, rope)
+        rope.layout = layout_notes(values)
     ahead = f"{rope.layer_type}: " if rope.layer_type else ""
     rope.refused = [ahead + text for text in values.refused]
     rope.doubtful = [ahead + text for text in rope.doubtful]
@@ -31,6 +33,8 @@ def _rule(values: Values) -> str:
     new, old = values.value("rope_type"), values.value("type")
     if new is not None and old is not None and new != old:
         values.refuse(f"rope_type and type must agree, got {new!r} and {old!r}")
+        # Which other keys are wrong depends on which of the two is meant.
+        return ""
     name = new if new is not None else old if old is not None else "default"
     rule = OLD_RULES.get(name, name) if isinstance(name, str) else name
     if rule not in list(NEEDED):

@@ -24,6 +24,7 @@ class Rope:
     trained_key: str = ""  # which key said so
     max_length: int | None = None
     said: dict = field(default_factory=dict)
+    layout: list[str] = field(default_factory=list)  # notes on what turns
     refused: list[str] = field(default_factory=list)
     doubtful: list[str] = field(default_factory=list)
 

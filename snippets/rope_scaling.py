@@ -6,7 +6,8 @@ Each rule returns (inv_freq, attention_factor) for `apply_rope`.
 
 Sources: position interpolation, Chen et al. 2023, section 2.3
 (arXiv:2306.15595); NTK-aware base, bloc97 2023, as written down in Peng et
-al. 2024, section 3.1, which also gives its dynamic form (arXiv:2309.00071).
+al. 2024, section 3.1 (arXiv:2309.00071); its dynamic form, here with the
+factor of the library transformers: factor 1 is the paper's.
 Needs only torch; copy this file as it is.
 
 Axes: P pairs, P = head_dim // 2.
@@ -78,7 +79,7 @@ def dynamic_ntk(
     With factor 1 the base grows for length / trained_length. A larger factor
     asks for more than it says: twice the trained length at factor f counts
     as f + 1. Cached keys carry the speeds of the length that they were
-    rotated for: rotate all keys again when the length grows.
+    rotated for, and the values and keys of upper layers depend on them.
 
     Args:
         head_dim: coordinates to rotate in each head, even, 4 or more.

@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 
@@ -32,13 +30,6 @@ def printed(capsys, arguments):
 def test_the_examples_are_sound(path, capsys):
     status, out, err = printed(capsys, [str(path)])
     assert status == 0 and err == "" and out.endswith("\n0 problems found\n")
-
-
-def test_it_runs_as_a_module():
-    command = [sys.executable, "-m", "posenc_check", "config", str(EXAMPLES / "llama-3.1-8b.json")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES.parents[1])
-    assert done.returncode == 0 and done.stderr == ""
-    assert done.stdout.startswith("llama-3.1-8b.json\n")
 
 
 def test_problems_make_status_1(write, capsys):
@@ -76,10 +67,11 @@ def test_one_sound_layer_type_is_shown_beside_a_faulty_one(write, capsys):
     status, out, _ = printed(capsys, [write({**SIZES, "rope_parameters": parts})])
     assert status == 1
     assert "\nfull_attention\n\n  not computed: see the problems\n\nsliding_attention\n" in out
-    assert "  divided   0 to 7   6.28 to 1 445          4\n" in out
+    assert "  divided   0 to 7   6.28 to 1 445                4\n" in out
 
 
 LENGTH = "argument --length: must be a positive whole number"
+PLOT = "argument --plot: must end in .svg"
 UNUSABLE = {
     "not json": ("[1", "{path} is not JSON: Expecting ',' delimiter: line 1 column 3 (char 2)"),
     "no rope": (
@@ -120,6 +112,9 @@ def test_a_missing_file_and_a_folder(tmp_path, capsys):
         (["config"], "the following arguments are required: CONFIG.json"),
         (["config", "a", "--length", "0"], f"{LENGTH}, got '0'"),
         (["config", "a", "--length", "x"], f"{LENGTH}, got 'x'"),
+        (["config", "a", "--plot", "b.png"], f"{PLOT}, got 'b.png'"),
+        (["config", "a", "--plot", "config.json"], f"{PLOT}, got 'config.json'"),
+        (["config", "a", "--plot", "b.svg.txt"], f"{PLOT}, got 'b.svg.txt'"),
     ],
 )
 def test_bad_use_has_status_2_and_a_message(arguments, text, capsys):

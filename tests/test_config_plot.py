@@ -92,7 +92,7 @@ def test_layer_types_have_curves_of_their_own(tmp_path):
     [x] = {each.get("x1") for each in svg.findall(f"{SVG}line") if each.get("class") == "trained"}
     assert float(x) == pytest.approx(across(131072, 7), abs=CLOSE)
     texts = [text.text for text in svg.findall(f"{SVG}text")]
-    assert "max_position_embeddings 131 072" in texts and "sliding_attention" in texts
+    assert "maximum length 131 072" in texts and "sliding_attention" in texts
 
 
 def write(tmp_path, whole, name="some.json"):
@@ -111,11 +111,29 @@ def test_a_name_with_signs_of_markup_is_text(tmp_path):
     assert svg.find(f"{SVG}title").text == "Slow-down of each pair: a<b&c.json"
 
 
+def test_the_file_written_is_named_in_the_last_line(tmp_path, capsys):
+    path, out = write(tmp_path, config("linear")), tmp_path / "out.svg"
+    main(["config", str(path)])
+    before = capsys.readouterr().out
+    assert main(["config", str(path), "--plot", str(out)]) == 0
+    assert capsys.readouterr() == (f"{before}written: {out}\n", "")
+    assert out.exists()
+
+
+def test_beside_json_the_file_written_is_named_on_the_other_stream(tmp_path, capsys):
+    path, out = write(tmp_path, config("linear")), tmp_path / "out.svg"
+    assert main(["config", str(path), "--plot", str(out), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["file"] == "some.json"
+    assert captured.err == f"written: {out}\n"
+
+
 def test_nothing_to_draw_is_said(tmp_path, capsys):
     out = tmp_path / "out.svg"
     path = write(tmp_path, config("linear", factor=0))
     assert main(["config", str(path), "--plot", str(out)]) == 1
-    assert capsys.readouterr().err == "posenc_check: nothing to draw\n"
+    captured = capsys.readouterr()
+    assert captured.err == "posenc_check: nothing to draw\n" and "written" not in captured.out
     assert not out.exists()
 
 

@@ -17,6 +17,10 @@ REFUSED = {
         config("linear", type="yarn"),
         "rope_type and type must agree, got 'linear' and 'yarn'",
     ),
+    "two rules, and nothing that follows from one of them": (
+        config("default", type="yarn", factor=0, beside={"hidden_size": 7}),
+        "rope_type and type must agree, got 'default' and 'yarn'",
+    ),
     # Keys that the rule does not know.
     "attn_factor": (
         config("yarn", attn_factor=1.0),

@@ -13,7 +13,7 @@ from posenc_check.command import main
 from posenc_check.config_numbers import numbers
 from posenc_check.peers import results_file
 from posenc_check.peers.transformers_differences import DIFFERENCES, HERE
-from posenc_check.rope_config import read_ropes, rope_from_config
+from posenc_check.rope_config import read_ropes, rope_from_config, rope_problems
 from tests.exact import raises_exactly
 from tests.guard.marks import claim
 
@@ -47,7 +47,7 @@ def test_exit_status(tmp_path, capsys):
 
 @claim(
     "config-refuses",
-    "It refuses a config that two careful readers could read in two ways, with the key, the rule and the value.",
+    "It refuses a config that leaves a speed open, and says which key and what is wrong with it.",
 )
 @pytest.mark.parametrize("block, message", [
     ({"rope_type": "linear", "factor": 0.5}, "factor must be at least 1, got 0.5"),
@@ -85,9 +85,11 @@ def test_forms():
 
 
 @claim(
-    "config-length", "Where a rule needs the length, length is required: it is not guessed."
+    "config-length",
+    "In Python, a rule that depends on the length needs length; the command takes the maximum length and says "
+    "so.",
 )
-def test_length():
+def test_length(tmp_path, capsys):
     config = BLOCK | {
         "max_position_embeddings": 64, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}
     }
@@ -97,6 +99,52 @@ def test_length():
     want = scaling.dynamic_ntk(8, 96, 64, 2.0, 500.0)
     assert all(math.isclose(a, b, rel_tol=1e-12) for a, b in zip(got, want, strict=True))
     assert got[-1] < 500.0 ** (-6 / 8) / 1.5
+    # The list that the command takes is the one for 64 tokens, not the one up to 32.
+    lists = {"short_factor": [1.0] * 4, "long_factor": [3.0] * 4, "original_max_position_embeddings": 32}
+    config["rope_scaling"] = {"rope_type": "longrope", **lists}
+    with pytest.raises(ValueError, match="length"):
+        rope_from_config(config)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    assert main(["config", str(path), "--json"]) == 0
+    [rope] = json.loads(capsys.readouterr().out)["ropes"]
+    assert rope["slow_down"] == pytest.approx([3.0] * 4, rel=1e-12) and rope["length"] == 64
+    assert rope["notes"][0].startswith("computed for the maximum length, 64 tokens;")
+
+
+QWEN_LIKE = {"head_dim": 128, "rope_theta": 1e6, "max_position_embeddings": 40960}
+QWEN_BLOCK = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+
+
+@claim(
+    "config-factor-counts",
+    "Where only a factor and two lengths disagree, it takes the factor, as transformers 5.24.0 does; the command "
+    "lists the disagreement.",
+)
+def test_the_factor_counts(tmp_path, capsys):
+    odd = QWEN_LIKE | {"rope_scaling": QWEN_BLOCK}
+    inv_freq, attention_factor = rope_from_config(odd)
+    want = scaling.yarn(128, 4.0, 32768, 1e6, 32.0, 1.0, True)
+    assert all(math.isclose(a, b, rel_tol=1e-12) for a, b in zip(inv_freq.tolist(), want, strict=True))
+    # The last pair is divided by the factor, and not by 40960 / 32768 = 1.25.
+    assert math.isclose(1e6 ** (-126 / 128) / inv_freq[-1], 4, rel_tol=1e-12)
+    assert math.isclose(attention_factor, 0.1 * math.log(4) + 1, rel_tol=1e-12)
+    ratio = "max_position_embeddings / original_max_position_embeddings"
+    problem = f"factor is 4, but {ratio} = 40960 / 32768 = 1.25; the factor is used"
+    assert rope_problems(odd) == [problem]
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(odd))
+    assert main(["config", str(path), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["ropes"][0]["problems"] == [problem]
+
+    found, records = kept()
+    assert found["versions"]["transformers"] == "5.24.0"
+    record = records["yarn factor beside another ratio"]
+    [theirs] = rope_problems(record["config"])
+    assert theirs == f"factor is 4, but {ratio} = 40960 / 4096 = 10; the factor is used"
+    # Their last pair, in float32.
+    assert math.isclose(1e4 ** (-62 / 64) / record["inv_freq"][-1], 4, rel_tol=1e-6)
+    assert math.isclose(record["attention_factor"], 0.1 * math.log(4) + 1, rel_tol=1e-7)
 
 
 def slow_pairs(name, trained_length):

@@ -70,6 +70,33 @@ def test_alibi_does_not_notice(shift):
     torch.testing.assert_close(past, past[:, :1].expand_as(past))
 
 
+@claim(
+    "decoding-is-causal",
+    "The mask of a short query: scaled_dot_product_attention(is_causal=True) lines its mask up with the first "
+    "key, so one new query sees the first key only.",
+)
+def test_is_causal_with_one_query():
+    q, k, v = tokens()
+    one = torch.nn.functional.scaled_dot_product_attention(q[:, :, 9:], k, v, is_causal=True)
+    assert difference(one, v[:, :, :1]) < EQUAL
+    right = attention(q[:, :, 9:], k, v, mask=causal_mask(PLACES[9:], PLACES))
+    assert difference(right, full_pass(methods.Method(), q, k, v, PLACES)[:, :, 9:]) < EQUAL
+    assert difference(right, one) > WRONG
+
+
+@claim(
+    "decoding-turned-twice",
+    "Turned twice: code that rotates the whole cache at each step has to cache keys unrotated.",
+)
+def test_keys_turned_twice():
+    q, k, v = tokens()
+    want = full_pass(ROPE, q, k, v, PLACES)
+    assert difference(in_chunks(CachedAttention(ROPE, turn_late=True), q, k, v, PLACES), want) < EQUAL
+    turned = ROPE.turn(k, PLACES, keys=True)
+    twice = in_chunks(CachedAttention(ROPE, turn_late=True), q, turned, v, PLACES)
+    assert difference(twice, want) > WRONG
+
+
 PADDED = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
 
 
@@ -91,7 +118,7 @@ COUNTED = (PADDED.cumsum(0) - 1).clamp(min=0)
 
 @claim(
     "decoding-left-padding",
-    "With these positions and the padding masked, a padded row gives what it gives alone.",
+    "With these positions and such a mask, a padded row gives what it gives alone.",
 )
 @every_relative
 def test_a_padded_row(method):
@@ -311,7 +338,7 @@ def test_stale_keys(rule):
 
 @claim(
     "decoding-dynamic-unturned",
-    "Each step then equals the full pass over the tokens so far.",
+    "In one layer each step then equals the full pass over the tokens so far.",
 )
 @both_rules
 def test_keys_turned_in_each_step(rule):
@@ -320,11 +347,47 @@ def test_keys_turned_in_each_step(rule):
         assert difference(step(rule, t, stale=False), want) < EQUAL
 
 
+def two_layers(rule, lengths):
+    """All tokens so far through two layers, token t in both with the speeds of lengths[t].
+
+    Keys are cached unturned and turned for the length of the query, as the first way out says.
+    """
+    x = tokens(seed=20)[0]
+    for _ in range(2):
+        rows = []
+        for t, length in enumerate(lengths):
+            inv_freq, factor = rule(length)
+            query = apply_rope(x[:, :, t : t + 1], PLACES[t : t + 1], inv_freq, attention_factor=factor)
+            keys = apply_rope(x[:, :, : t + 1].flip(-1), PLACES[: t + 1], inv_freq, attention_factor=factor)
+            rows.append(attention(query, keys, x[:, :, : t + 1]))
+        x = torch.cat(rows, dim=2)
+    return x
+
+
+@claim(
+    "decoding-dynamic-two-layers",
+    "With two layers it does not: keys and values of the upper one come from hidden states that were computed "
+    "with older speeds.",
+)
+@both_rules
+def test_two_layers(rule):
+    decoded = two_layers(rule, [p + 1 for p in PLACES.tolist()])  # each token at its own length
+    last = PLACES[9].item() + 1
+    full = two_layers(rule, [last] * 10)
+    assert difference(decoded[:, :, 9:], full[:, :, 9:]) > 1e-3  # the equal parts below: 1e-10
+    inside = two_layers(rule, [p + 1 for p in PLACES[:2].tolist()])
+    assert difference(inside, two_layers(rule, [TRAINED] * 2)) < EQUAL  # up to the trained length
+
+
 @claim(
     "decoding-longrope-again",
-    "LongRoPE needs it once, when the text passes the trained length.",
+    "LongRoPE needs it once, when the text passes the trained length; dynamic NTK would need it at each token.",
 )
 def test_longrope_needs_one_new_start():
+    grown = [dynamic(n)[0] for n in range(TRAINED, TRAINED + 5)]
+    assert all((a != b).any() for a, b in zip(grown, grown[1:]))
+    again = two_layers(two_lists, [TRAINED + 1] * 10)  # computed anew at the switch ...
+    assert difference(again, two_layers(two_lists, [TRAINED + 8] * 10)) < EQUAL  # ... and right from then on
     speeds = {n: two_lists(n)[0] for n in (1, TRAINED, TRAINED + 1, TRAINED + 500)}
     assert torch.equal(speeds[1], speeds[TRAINED])
     assert torch.equal(speeds[TRAINED + 1], speeds[TRAINED + 500])
@@ -333,8 +396,7 @@ def test_longrope_needs_one_new_start():
 
 @claim(
     "decoding-dynamic-early",
-    "Neither makes decoding equal to one pass over the final text: early tokens were computed at shorter "
-    "lengths, with other speeds.",
+    "What was written before was computed at shorter lengths, with other speeds, and stays as it is.",
 )
 @both_rules
 def test_early_tokens(rule):

@@ -211,9 +211,9 @@ def test_two_rules_move_different_pairs():
 
 @claim(
     "longer-context-slow-pairs",
-    r"Ramps keep fast pairs and bring slow ones inside: at four times 4096 tokens, base 10000 and \(d = 128\), all "
-    "18 slow pairs go past their trained angles without a rule, 17 with the NTK-aware base, and none with "
-    "interpolation or YaRN.",
+    r"YaRN's ramp keeps fast pairs and brings slow ones inside: at four times 4096 tokens, base 10000 and "
+    r"\(d = 128\), all 18 slow pairs go more than a step past their trained angles without a rule, 17 with the "
+    "NTK-aware base, and none with interpolation or YaRN.",
 )
 def test_slow_pairs_of_each_rule():
     plain = rope_inv_freq(128, 10000)

@@ -1,6 +1,8 @@
 """The sentences of docs/methods/llama3_rope.md, in the order of the page."""
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -121,11 +123,28 @@ def test_the_length_after_the_extension():
 )
 def test_factor_and_lengths():
     model = "3.1"
-    assert 131072 / 8192 == 16
+    example = Path(__file__).parents[2] / "posenc_check/examples/llama-3.1-8b.json"
+    config = json.loads(example.read_text(encoding="utf-8"))
+    old = config["rope_scaling"]["original_max_position_embeddings"]
+    assert config["max_position_embeddings"] / old == 16 and config["rope_scaling"]["factor"] == 8
     assert math.isclose(slower()[63], 8, rel_tol=1e-12), model  # the default of the function
 
 
-@claim("llama3-rope-wavelengths", "Blended wavelengths would slow pair 32 by 6.03, not by 2.69.")
+@claim(
+    "llama3-rope-beyond",
+    "And at 131072 tokens all 29 pairs that never completed a turn go to twice their largest angle of training, "
+    "and at 65536 none does.",
+)
+def test_angles_beyond_training():
+    plain = rope_inv_freq(128, BASE)
+    slow = 8192 * plain < 2 * math.pi
+    growth = {n: (n * llama3(128)[0][slow]) / (8192 * plain[slow]) for n in (131072, 65536)}
+    assert slow.sum() == 29
+    torch.testing.assert_close(growth[131072], torch.full((29,), 2.0, dtype=F64))
+    assert (growth[65536] <= 1 + 1e-12).all()
+
+
+@claim("llama3-rope-wavelengths", "Blended wavelengths would make pair 32 turn 6.03 times slower, not 2.69.")
 def test_wavelengths_blended():
     right = slower()[32].item()
     share = (1 / right - 1 / 8) / (1 - 1 / 8)  # of the plain speed

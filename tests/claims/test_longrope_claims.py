@@ -94,7 +94,7 @@ def scores(q, k, q_speeds, k_speeds, positions):
 
 @claim(
     "longrope-stale",
-    "After token 4097 it meets queries of the long list, and the score no longer depends on the gap alone.",
+    "From the 4097th token on it meets queries of the long list, and the score no longer depends on the gap alone.",
 )
 def test_keys_from_before_the_switch():
     q, k, here = random(1, 2, 5, 96), random(1, 2, 5, 96, seed=1), torch.arange(5)

@@ -172,8 +172,20 @@ def test_as_many_cosines_as_rope():
 
 
 @claim(
+    "m-rope-two-images",
+    "The second image starts behind the largest number of the first, on all three axes, so patches in the same "
+    "place of two images differ by the same amount on each axis.",
+)
+def test_two_images():
+    positions, _ = m_rope_positions([2, (1, 2, 3), (1, 2, 3)])
+    first, second = positions[:, 2:8], positions[:, 8:]
+    assert torch.equal(second - first, torch.full((3, 6), 3))
+    assert second.min() == first.max() + 1
+
+
+@claim(
     "m-rope-shift",
-    "And scores depend on gaps only, on each axis for itself: shift all three axes of all tokens alike, and "
+    "Scores depend on gaps only, on each axis for itself: shift all three axes of all tokens alike, and "
     "nothing changes.",
 )
 def test_shifts():

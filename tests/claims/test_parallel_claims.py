@@ -40,6 +40,13 @@ def off(got, rows):
     return (got - one_process()[:, :, rows]).abs().max().item()
 
 
+def lab_output():
+    """What one process gives in the recorded run."""
+    from lab.context_parallel import one_process as whole
+
+    return whole()
+
+
 def recorded():
     """(split, world, variant) -> row of the recorded run; the digest is checked."""
     rows = record.read("context_parallel")["rows"]
@@ -125,7 +132,7 @@ def test_local_positions_on_each_rank(world):
 @claim(
     "parallel-measured",
     "With global positions the outputs agree with one process to less than 0.000001; a rank that forgets its "
-    "offset is off by more than 0.7.",
+    "offset is off by more than 0.7, where outputs are below 4.",
 )
 @worlds
 @every_split
@@ -133,6 +140,7 @@ def test_recorded_differences(split, world):
     rows = recorded()
     assert rows[split, world, "global positions"]["difference"] < 0.000001
     assert rows[split, world, "rank forgets its offset"]["difference"] > 0.7
+    assert lab_output().abs().max() < 4
     for rank in range(world):
         mine = SPLITS[split](rank, world, 24)
         assert off(one_rank(mine, WHOLE[mine]), mine) < 1e-12

@@ -8,6 +8,7 @@ import torch
 from posenc_check import oracles
 from snippets.partial_rope import partial_inv_freq, proportional_inv_freq
 from snippets.rope import apply_rope, half_from_interleaved, rope_inv_freq
+from snippets.yarn import yarn
 from tests.guard.marks import claim
 
 F64 = torch.float64
@@ -50,9 +51,9 @@ def test_partial_speeds(head_dim, share, n_rotated, base):
 
 @claim(
     "partial-rope-proportional",
-    r"\[ \omega_i = \begin{cases} \text{base}^{-2i/d} & i < p\,d/2 \\ 0 & \text{else} \end{cases} \]",
+    r"\[ \omega_i = \begin{cases} \text{base}^{-2i/d} & i < \lfloor p\,d/2 \rfloor \\ 0 & \text{else} \end{cases} \]",
 )
-@pytest.mark.parametrize("head_dim, share, turning", [(16, 0.25, 2), (80, 0.4, 16), (128, 0.5, 32)])
+@pytest.mark.parametrize("head_dim, share, turning", [(16, 0.25, 2), (10, 0.5, 2), (128, 0.5, 32)])
 @pytest.mark.parametrize("base", [10000.0, 1000000.0])
 def test_proportional_speeds(head_dim, share, turning, base):
     pairs = head_dim // 2
@@ -97,6 +98,19 @@ def test_zeros_left_out():
     assert partners(speeds) == [1, 129]
     assert len(speeds[speeds > 0]) == 32
     assert partners(speeds[speeds > 0]) == partners(partial_inv_freq(256, 0.25)) == [1, 33]
+
+
+@claim(
+    "partial-rope-rule-width",
+    "Given the whole width of a head that rotates half, they return twice the speeds, and apply_rope turns all "
+    "of it.",
+)
+def test_a_rule_for_a_part_of_the_head():
+    x, here = random(2, 3, 5, 16), torch.arange(40, 45)
+    half, whole = (yarn(width, 4.0, 4096)[0] for width in (8, 16))
+    assert len(whole) == 2 * len(half) == 2 * len(partial_inv_freq(16, 0.5))
+    assert torch.equal(apply_rope(x, here, half)[..., 8:], x[..., 8:])
+    assert (apply_rope(x, here, whole)[..., 8:] - x[..., 8:]).abs().max() > 0.1
 
 
 @claim(

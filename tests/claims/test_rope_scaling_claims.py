@@ -93,7 +93,7 @@ def test_ends_of_the_ntk_rule(head_dim):
     "rope-scaling-ntk-overshoot",
     r"The pairs between are slowed by less than \(s\), so some of them still leave the trained range: at "
     r"\(d = 128\), base 10000, \(s = 4\) and a trained length of 4096, 17 of the 18 pairs that never "
-    "completed a turn go past their largest trained angle.",
+    "completed a turn go more than a step past their largest trained angle.",
 )
 def test_ntk_leaves_pairs_outside():
     incomplete = 4096 * speeds(128) < 2 * math.pi

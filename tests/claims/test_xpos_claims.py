@@ -92,11 +92,13 @@ def test_past_and_future():
 @claim(
     "xpos-overflow",
     "Far from the centre the powers get large: in float32 keys are finite 36000 positions after it, and no "
-    "longer at 40000.",
+    "longer at 40000; in float16 they are infinite at 4600.",
 )
 def test_overflow():
     near, far = (turned(ONES.float(), p + 100, keys=True, centre=100.0) for p in (36000, 40000))
     assert near.isfinite().all() and not far.isfinite().all()
+    half = turned(ONES.half(), 4600 + 100, keys=True, centre=100.0)
+    assert half.dtype == torch.float16 and half.isinf().any()
 
 
 @claim("xpos-centre", "Any one centre gives the same scores.")
@@ -114,11 +116,11 @@ def test_one_centre(centre):
 @claim(
     "xpos-centre-per-call",
     r"Keys cached under one centre and a query under another give a wrong score: at \(d = 64\), centred at 32 "
-    "for a prompt of 64 tokens and at half a token for the next, scores differ by up to 3 %.",
+    "for a prompt of 64 tokens and at 0 for the next one, scores differ by up to 3 %.",
 )
 def test_a_centre_for_each_call():
     cached = turned(ONES.expand(1, 1, 64, 64), torch.arange(64), keys=True, centre=32.0)
-    wrong = turned(ONES, 64, keys=False, centre=1 / 2) @ cached.mT
+    wrong = turned(ONES, 64, keys=False, centre=0.0) @ cached.mT
     right = turned(ONES, 64, keys=False, centre=32.0) @ cached.mT
     close(right[0, 0, 0, 3], score(ONES, ONES, 64, 3)[0, 0, 0], rtol=1e-10)
     assert round(100 * (wrong / right - 1).abs().max().item()) == 3

@@ -37,7 +37,7 @@ def by_number(factor, head_dim=128, base=10000.0, length=4096, slow=1.0, fast=32
     def number(turns):
         return head_dim * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base))
 
-    first, last = math.floor(number(fast)), math.ceil(number(slow))
+    first, last = max(math.floor(number(fast)), 0), min(math.ceil(number(slow)), head_dim - 1)
     speeds = []
     for i in range(head_dim // 2):
         speed = oracles.rope_speed(i, head_dim, base)
@@ -53,6 +53,16 @@ def slower(speeds):
 settings = pytest.mark.parametrize(
     "factor, head_dim, base, length", [(4.0, 128, 10000.0, 4096), (32.0, 64, 500000.0, 8192)]
 )
+
+
+@claim(
+    "yarn-turns",
+    r"With base 10000 and \(d = 128\), pair 0 turns 652 times within 4096 tokens, and pair 63 not a tenth of a "
+    "turn.",
+)
+def test_turns():
+    plain = 4096 * rope_inv_freq(128, 10000) / (2 * math.pi)
+    assert round(plain[0].item()) == 652 and plain[63] < 0.1
 
 
 @claim(
@@ -117,10 +127,12 @@ def test_values_of_the_factor():
 @claim(
     "yarn-code-ramp",
     r"\[ \begin{aligned} i(t) &= \frac{d\,\ln\bigl(L / (2\pi t)\bigr)}{2 \ln \text{base}} \\ a &= "
-    r"\lfloor i(\beta) \rfloor, \quad b = \lceil i(\alpha) \rceil \\ \gamma_i &= 1 - \operatorname{clip}\!"
-    r"\left(\frac{i - a}{b - a},\ 0,\ 1\right) \end{aligned} \]",
+    r"\max(\lfloor i(\beta) \rfloor, 0) \\ b &= \min(\lceil i(\alpha) \rceil, d - 1) \\ \gamma_i &= 1 - "
+    r"\operatorname{clip}\!\left(\frac{i - a}{b - a},\ 0,\ 1\right) \end{aligned} \]",
 )
-@settings
+@pytest.mark.parametrize("factor, head_dim, base, length", [
+    (4.0, 128, 10000.0, 4096), (32.0, 64, 500000.0, 8192), (4.0, 64, 10000.0, 128), (4.0, 8, 100.0, 10**5),
+])
 def test_ramp_over_numbers(factor, head_dim, base, length):
     expected = by_number(factor, head_dim, base, length, slow=2.0, fast=20.0)
     got = yarn(head_dim, factor, length, base=base, beta_slow=2.0, beta_fast=20.0)
@@ -207,24 +219,51 @@ def test_a_blend_of_wavelengths():
 
 @claim(
     "yarn-truncate",
-    r"For heads of width 64, base 150000, \(L = 4096\) and \(s = 32\), as in gpt-oss, speeds with and without "
-    "it differ by up to 43 %.",
+    r"For heads of width 64, base 150000, \(L = 4096\) and \(s = 32\), as in gpt-oss, the speed of pair 17 is "
+    "43 % lower without it.",
 )
 def test_rounded_bounds():
     rounded = yarn(64, 32.0, 4096, base=150_000.0)[0]
     exact = yarn(64, 32.0, 4096, base=150_000.0, truncate=False)[0]
-    assert round(100 * (1 - exact / rounded).abs().max().item()) == 43
+    lower = 1 - exact / rounded
+    assert lower.argmax() == 17 and round(100 * lower.max().item()) == 43
 
 
 @claim(
     "yarn-deepseek",
-    r"The attention factor is then a ratio, and with both at 1 it is 1; instead, the softmax scale is "
-    r"multiplied by the square of \(0.1 \ln s + 1\), which is 1.8739 for \(s = 40\).",
+    r"Instead, the softmax scale is multiplied by the square of \(0.1\, t \ln s + 1\), with \(t\) for "
+    r"mscale_all_dim: 1.8739 for \(t = 1\) and \(s = 40\), 1.5896 for \(t = 0.707\).",
 )
-def test_two_mscales():
-    assert yarn_mscale(40, mscale=1) / yarn_mscale(40, mscale=1) == 1
-    assert math.isclose(yarn_mscale(40, 0.707), 0.1 * 0.707 * math.log(40) + 1, rel_tol=1e-15)
-    assert round(yarn_mscale(40, mscale=1) ** 2, 4) == 1.8739
+@pytest.mark.parametrize("t, square", [(1, 1.8739), (0.707, 1.5896)])
+def test_two_mscales(t, square):
+    scale = yarn_mscale(40, mscale=t) ** 2
+    assert round(scale, 4) == square
+    assert math.isclose(scale, (0.1 * t * math.log(40) + 1) ** 2, rel_tol=1e-15)
+    # A factor on cosines and sines of the same size would do the same to rotated parts.
+    q, k = random(2, 2, 3, 1, 64)
+    inv_freq = yarn(64, 40.0, 4096)[0]
+    close(score(q, k, inv_freq, yarn_mscale(40, t)), scale * score(q, k, inv_freq))
+
+
+@claim(
+    "yarn-replaces",
+    r"attention_factor of a config replaces \(0.1 \ln s + 1\). It does not multiply it.",
+)
+def test_a_given_factor():
+    inv_freq, factor = yarn(128, 4.0, 4096, attention_factor=1.5)
+    assert factor == 1.5 and not math.isclose(factor, 1.5 * (0.1 * math.log(4) + 1))
+    close(inv_freq, yarn(128, 4.0, 4096)[0])
+
+
+@claim(
+    "yarn-wrong-length",
+    "With the extended one the ramp sits at later pairs, and slow pairs keep too much of their speed.",
+)
+def test_the_extended_length():
+    right, wrong = slower(yarn(128, 4.0, 4096)[0]), slower(yarn(128, 4.0, 4 * 4096)[0])
+    first = [int((times > 1 + 1e-9).nonzero()[0]) for times in (right, wrong)]
+    assert first[1] > first[0] + 5
+    assert right[46] > 3.9 and wrong[46] < 2.5 and (wrong <= right + 1e-9).all()
 
 
 @claim(
