@@ -36,8 +36,9 @@ screenshots: browser ## take pictures of every built page into screenshots/
 upgrade: .venv/.ok ## move every pin to the newest release
 	$(PY) -m tools.upgrade
 
-peers: .venv-peers/.ok ## compare with transformers' own rope as it answers now (RECORD=1 keeps new answers)
+peers: .venv-peers/.ok ## compare with transformers' own code as it answers now (RECORD=1 keeps new answers)
 	.venv-peers/bin/python -m posenc_check.peers.transformers_rope $(if $(RECORD),--record)
+	.venv-peers/bin/python -m posenc_check.peers.transformers_relative $(if $(RECORD),--record)
 
 clean: ## remove everything that the other targets make
 	rm -rf .venv .venv-peers .results site screenshots docs/_generated .pytest_cache .hypothesis

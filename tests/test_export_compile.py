@@ -12,8 +12,11 @@ from torch import nn
 from torch._dynamo.exc import Unsupported, UserError
 
 from snippets import alibi, attention, learned, masks, rope, rope_2d, shaw, sinusoidal
+from snippets.deberta import deberta_attention, deberta_bucket, deberta_log_lag, deberta_scores
+from snippets.relative_shift import relative_shift
 from snippets.shaw_bucketed import shaw_attention_bucketed
 from snippets.t5_bias import T5Bias, t5_bucket
+from snippets.transformer_xl import relative_keys, transformer_xl_attention, transformer_xl_scores
 from tests.exact import raises_exactly
 from tests.rope_cases import ROPE_CASES, generic, own_positions
 
@@ -31,6 +34,18 @@ def steps(t):
 def with_tables(t):
     q, k, _ = qkv(t)
     return q, k, k + 1, *steps(t), *generic(2, 5, 8)
+
+
+def with_biases(t):
+    return *qkv(t), *steps(t), *generic(2, 3, 8), generic(24, 6)
+
+
+def with_lag_tables(t):
+    return *qkv(t), *steps(t), *generic(2, 3, 8, 8)
+
+
+def with_mask(arguments, t):
+    return *arguments(t), torch.ones(t, t + 2).tril().bool()
 
 
 def module(max_len=16, **options):
@@ -97,6 +112,35 @@ CASES = {
     ),
     "t5 bias": (T5Bias(3, bidirectional=False).eval(), steps),
     "t5 bias of both sides": (T5Bias(3, bidirectional=True).eval(), steps),
+    "relative_keys": (
+        lambda lags, weight: relative_keys(lags, weight, 3),
+        lambda t: (torch.arange(t) - 4, generic(12, 6)),
+    ),
+    "relative_shift": (relative_shift, lambda t: (generic(2, 3, t, t + 2),)),
+    "relative_shift of keys ahead": (
+        lambda x: relative_shift(x, x.shape[-1] - x.shape[-2] + 1),
+        lambda t: (generic(2, 3, t, 2 * t + 1),),
+    ),
+    "transformer_xl_scores": (
+        lambda q, k, _, *rest: transformer_xl_scores(q, k, *rest)[1], with_biases
+    ),
+    "transformer_xl": (transformer_xl_attention, with_biases),
+    "transformer_xl with mask": (
+        lambda *rest: transformer_xl_attention(*rest[:-1], mask=rest[-1]),
+        lambda t: with_mask(with_biases, t),
+    ),
+    "deberta_bucket": (lambda lag: deberta_bucket(lag, 3), lambda t: (torch.arange(t) - 4,)),
+    "deberta_log_lag": (lambda lag: deberta_log_lag(lag, 8, 99), lambda t: (torch.arange(t) * 9,)),
+    "deberta_scores": (
+        lambda q, k, _, *rest: deberta_scores(q, k, *rest)[2], with_lag_tables
+    ),
+    "deberta": (deberta_attention, with_lag_tables),
+    "deberta with mask and a log scale": (
+        lambda *rest: deberta_attention(
+            *rest[:-1], max_distance=5, order="released", mask=rest[-1]
+        ),
+        lambda t: with_mask(with_lag_tables, t),
+    ),
     "alibi_slopes": (lambda x: x * alibi.alibi_slopes(6), lambda t: (generic(t, 6),)),
     "alibi_bias": (lambda q, k: alibi.alibi_bias(q, k, alibi.alibi_slopes(3)), steps),
 } | ROPE_CASES

@@ -114,6 +114,24 @@ def call_xpos(m):
             m.apply_xpos(x, positions, scale, scale, keys=True, layout=layout)
 
 
+def call_transformer_xl(m):
+    q, k, v = torch.zeros(2, 3, 5, 11), torch.zeros(2, 3, 7, 11), torch.zeros(2, 3, 7, 13)
+    biases, weight = torch.zeros(2, 3, 11), torch.zeros(33, 8)
+    mask, positions = torch.ones(5, 7, dtype=torch.bool), (torch.arange(5), torch.arange(7))
+    m.transformer_xl_attention(q, k, v, *positions, *biases, weight, mask=mask)
+
+
+def call_relative_shift(m):
+    m.relative_shift(torch.zeros(2, 3, 5, 11), 7)
+
+
+def call_deberta(m):
+    q, k, v = torch.zeros(2, 3, 5, 11), torch.zeros(2, 3, 7, 11), torch.zeros(2, 3, 7, 13)
+    mask, tables = torch.ones(5, 7, dtype=torch.bool), torch.zeros(2, 3, 8, 11)
+    positions = torch.arange(5), torch.arange(7)
+    m.deberta_attention(q, k, v, *positions, *tables, max_distance=16, mask=mask)
+
+
 CALLS = {
     "sinusoidal": (call_sinusoidal, {"B": 2, "T": 5, "P": 4, "d_model": 7}),
     "rope": (call_rope, {"B": 2, "H": 3, "T": 5, "P": 4, "D": 11}),
@@ -132,6 +150,12 @@ CALLS = {
     "rope_2d": (call_rope_2d, {"B": 2, "H": 3, "T": 5, "P": 8, "D": 16}),
     "m_rope": (call_m_rope, {"B": 2, "H": 7, "T": 5, "P": 4, "D": 8}),
     "xpos": (call_xpos, {"B": 2, "H": 3, "T": 5, "P": 4, "D": 8}),
+    "transformer_xl": (
+        call_transformer_xl,
+        {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11, "Dv": 13, "d_model": 8},
+    ),
+    "relative_shift": (call_relative_shift, {"Tq": 5, "Tk": 7, "R": 11}),
+    "deberta": (call_deberta, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11, "Dv": 13}),
 }
 
 

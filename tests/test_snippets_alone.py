@@ -43,6 +43,12 @@ CALLS = {
     "m_rope": "assert m.m_rope_positions([1, (1, 2, 1)])[0].tolist() == "
     "[[0, 1, 1], [0, 1, 2], [0, 1, 1]]",
     "xpos": "assert m.xpos_scale(4, 1.0).tolist() == [0.5, 0.75]",
+    "transformer_xl": "lags, weight = torch.tensor([0, 0]), torch.eye(2)\n"
+    "assert m.relative_keys(lags, weight, 1).tolist() == [[[0, 1], [0, 1]]]",
+    "relative_shift": "assert m.relative_shift(torch.tensor([[1, 2], [3, 4]])).tolist() == "
+    "[[2, 0], [3, 4]]",
+    "deberta": "assert m.deberta_log_lag(torch.tensor([-129, 128, 511])).tolist() == "
+    "[-129, 128, 255]",
     "masks": "i = torch.arange(2)\n"
     "assert m.causal_mask(i, i).tolist() == [[True, False], [True, True]]",
 }
@@ -85,7 +91,7 @@ def test_only_torch_and_the_standard_library_are_imported(path):
     assert set(imported(path)) <= {"torch"} | sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("stem", ["oracles", "scaling", "rope_variants"])
+@pytest.mark.parametrize("stem", ["oracles", "relative", "scaling", "rope_variants"])
 def test_the_oracles_import_no_snippet(stem):
     allowed = {"cmath", "itertools", "math", "posenc_check", "torch"}
     assert set(imported(ROOT / "posenc_check" / f"{stem}.py")) <= allowed
