@@ -19,6 +19,7 @@ from snippets.t5_bias import T5Bias, t5_bucket
 from snippets.transformer_xl import relative_keys, transformer_xl_attention, transformer_xl_scores
 from tests.exact import raises_exactly
 from tests.rope_cases import ROPE_CASES, generic, own_positions
+from tests.score_bias_graphs import SCORE_BIAS_CASES
 
 INV_FREQ = rope.rope_inv_freq(6)
 
@@ -143,7 +144,7 @@ CASES = {
     ),
     "alibi_slopes": (lambda x: x * alibi.alibi_slopes(6), lambda t: (generic(t, 6),)),
     "alibi_bias": (lambda q, k: alibi.alibi_bias(q, k, alibi.alibi_slopes(3)), steps),
-} | ROPE_CASES
+} | ROPE_CASES | SCORE_BIAS_CASES
 every_case = pytest.mark.parametrize("function, arguments", CASES.values(), ids=CASES)
 
 

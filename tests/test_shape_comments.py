@@ -132,6 +132,35 @@ def call_deberta(m):
     m.deberta_attention(q, k, v, *positions, *tables, max_distance=16, mask=mask)
 
 
+def call_kerple(m):
+    for kind in m.KINDS:
+        m.Kerple(3, kind=kind)(torch.arange(5), torch.arange(7))
+
+
+def call_fire(m):
+    m.Fire(3, hidden=11)(torch.arange(5), torch.arange(7))
+
+
+def call_cope(m):
+    mask = torch.ones(5, 7, dtype=torch.bool)
+    m.CoPE(11, 13)(torch.zeros(2, 3, 5, 11), torch.zeros(2, 3, 5, 7), mask=mask)
+
+
+def call_fox(m):
+    gates = m.ForgetGate(11, 3)(torch.zeros(2, 4, 11))
+    m.forget_sums(gates, m.forget_sums(gates)[..., -1])
+    m.fox_bias(torch.zeros(2, 3, 5), torch.zeros(2, 3, 7))
+
+
+def call_sandwich(m):
+    m.sandwich_bias(torch.arange(5), torch.arange(7), torch.ones(3), width=8)
+
+
+def call_toeplitz_bias(m):
+    q, k = torch.zeros(2, 3, 5, 11), torch.zeros(2, 3, 7, 11)
+    m.toeplitz_attention(q, k, k, torch.zeros(3, 11))
+
+
 CALLS = {
     "sinusoidal": (call_sinusoidal, {"B": 2, "T": 5, "P": 4, "d_model": 7}),
     "rope": (call_rope, {"B": 2, "H": 3, "T": 5, "P": 4, "D": 11}),
@@ -156,6 +185,12 @@ CALLS = {
     ),
     "relative_shift": (call_relative_shift, {"Tq": 5, "Tk": 7, "R": 11}),
     "deberta": (call_deberta, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11, "Dv": 13}),
+    "kerple": (call_kerple, {"H": 3, "Tq": 5, "Tk": 7}),
+    "fire": (call_fire, {"H": 3, "Tq": 5, "Tk": 7, "F": 11}),
+    "cope": (call_cope, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11, "N": 13}),
+    "fox": (call_fox, {"B": 2, "H": 3, "T": 4, "Tq": 5, "Tk": 7}),
+    "sandwich": (call_sandwich, {"H": 3, "Tq": 5, "Tk": 7, "P": 4}),
+    "toeplitz_bias": (call_toeplitz_bias, {"B": 2, "H": 3, "Tq": 5, "Tk": 7, "D": 11}),
 }
 
 

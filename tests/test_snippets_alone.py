@@ -49,6 +49,17 @@ CALLS = {
     "[[2, 0], [3, 4]]",
     "deberta": "assert m.deberta_log_lag(torch.tensor([-129, 128, 511])).tolist() == "
     "[-129, 128, 255]",
+    "kerple": "i, r = torch.arange(4), torch.ones(1)\n"
+    "assert m.kerple_bias(i[3:], i, r, r, kind='power').tolist() == [[[-3, -2, -1, 0]]]",
+    "fire": "i, r = torch.arange(4), torch.tensor(1.0)\n"
+    "assert m.fire_distance(i[3:], i, r, r).tolist() == [[1, 0.7924812503605781, 0.5, 0]]",
+    "cope": "assert m.cope_positions(torch.tensor([0.25, 0.5, 1])).tolist() == [1.75, 1.5, 1]",
+    "fox": "s = m.forget_sums(-torch.ones(1, 1, 3))\n"
+    "assert m.fox_bias(s[..., 2:], s).tolist() == [[[[-2, -1, 0]]]]",
+    "sandwich": "i = torch.arange(1)\n"
+    "assert m.sandwich_bias(i, i, torch.ones(1)).tolist() == [[[64]]]",
+    "toeplitz_bias": "i = torch.arange(4)[None]\n"
+    "assert m.toeplitz_view(i, 2).tolist() == [[[0, 1, 2], [1, 2, 3]]]",
     "masks": "i = torch.arange(2)\n"
     "assert m.causal_mask(i, i).tolist() == [[True, False], [True, True]]",
 }
@@ -91,7 +102,9 @@ def test_only_torch_and_the_standard_library_are_imported(path):
     assert set(imported(path)) <= {"torch"} | sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("stem", ["oracles", "relative", "scaling", "rope_variants"])
+@pytest.mark.parametrize(
+    "stem", ["oracles", "relative", "scaling", "rope_variants", "score_biases"]
+)
 def test_the_oracles_import_no_snippet(stem):
     allowed = {"cmath", "itertools", "math", "posenc_check", "torch"}
     assert set(imported(ROOT / "posenc_check" / f"{stem}.py")) <= allowed
