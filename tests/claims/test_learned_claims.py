@@ -15,7 +15,7 @@ def table(d_model=6, max_len=9):
 
 @claim(
     "learned-formula",
-    r"\[ y_p = x_p + W_p, \qquad W \in \mathbb{R}^{L \times d} \]",
+    r"\[ y_p = x_p + W_p, \qquad 0 \le p < L \]",
 )
 def test_the_row_of_each_position_is_added():
     encode, x = table(), torch.randn(2, 4, 6)

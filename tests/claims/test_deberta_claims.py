@@ -1,0 +1,206 @@
+"""The sentences of docs/methods/deberta.md, in the order of the page."""
+
+import math
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from snippets.deberta import deberta_attention, deberta_bucket, deberta_log_lag, deberta_scores
+from tests.guard.marks import claim
+
+F64, HEADS, WIDTH, REACH = torch.float64, 3, 4, 3
+PLACES = torch.arange(40, 47)
+
+
+def random(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=F64)
+
+
+def close(a, b, atol=1e-12):
+    torch.testing.assert_close(a, torch.as_tensor(b, dtype=F64), rtol=0, atol=atol)
+
+
+Q, K, V = random(3, 2, HEADS, 7, WIDTH)
+KEY_TABLE, QUERY_TABLE = random(2, HEADS, 2 * REACH, WIDTH, seed=1)
+
+
+def delta(i, j, k=REACH):
+    return min(max(i - j + k, 0), 2 * k - 1)
+
+
+def one_by_one(third=lambda i, j: delta(j, i), scale=math.sqrt(3 * WIDTH)):
+    """The output, one pair at a time."""
+    y = torch.zeros(2, HEADS, 7, WIDTH, dtype=F64)
+    for b in range(2):
+        for h in range(HEADS):
+            for i in range(7):
+                logits = torch.stack([
+                    Q[b, h, i] @ K[b, h, j] + Q[b, h, i] @ KEY_TABLE[h, delta(i, j)]
+                    + K[b, h, j] @ QUERY_TABLE[h, third(i, j)]
+                    for j in range(7)
+                ]) / scale
+                y[b, h, i] = logits.softmax(0) @ V[b, h]
+    return y
+
+
+def attend(places=PLACES, **options):
+    return deberta_attention(Q, K, V, places, places, KEY_TABLE, QUERY_TABLE, **options)
+
+
+@claim(
+    "deberta-scores",
+    r"\[ \begin{aligned} A_{ij} ={}& q_i^\top k_j + q_i^\top K^r_{\delta(i,j)} + k_j^\top Q^r_{\delta(j,i)} \\ "
+    r"\text{logit} ={}& A_{ij} / \sqrt{3d} \end{aligned} \]",
+)
+def test_attention():
+    close(attend(), one_by_one())
+
+
+@claim(
+    "deberta-delta",
+    r"\[ \delta(i,j) = \operatorname{clip}(i - j + k,\ 0,\ 2k - 1) \]",
+)
+@pytest.mark.parametrize("reach", [1, 3, 256])
+def test_rows(reach):
+    for i, j in ((0, 0), (5, 2), (2, 5), (900, 1), (1, 900), (4, 3)):
+        assert deberta_bucket(torch.tensor([i - j]), reach).item() == delta(i, j, reach)
+
+
+@claim(
+    "deberta-scale",
+    r"Three terms are added, so the scale is \(\sqrt{3d}\): with unit-normal parts it keeps the variance of a "
+    "logit at one.",
+)
+def test_variance_of_a_logit():
+    q, k = random(2, 8, 4, 60, 32, seed=5)
+    tables = random(2, 4, 2 * 64, 32, seed=6)
+    places = torch.arange(60)
+    logits = sum(deberta_scores(q, k, places, places, *tables)) / math.sqrt(3 * 32)
+    assert abs(logits.var().item() - 1) < 0.05  # 115200 logits, not independent
+    # The same number from the function: with one-hot values the weights are the logits' softmax.
+    one_hot = torch.eye(60, dtype=F64).expand(8, 4, 60, 60)
+    weights = deberta_attention(q, k, one_hot, places, places, *tables)
+    close(weights, logits.softmax(-1))
+
+
+@claim(
+    "deberta-third-term",
+    r"In the second term a query at \(i\) looks at a key at \(j\): row \(\delta(i,j)\). In the third a key at "
+    r"\(j\) looks at a query at \(i\): row \(\delta(j,i)\), the other way round.",
+)
+def test_rows_of_both_terms():
+    _, second, third = deberta_scores(Q, K, PLACES, PLACES, KEY_TABLE, QUERY_TABLE)
+    for h in range(HEADS):
+        for i in range(7):
+            for j in range(7):
+                close(second[1, h, i, j], Q[1, h, i] @ KEY_TABLE[h, delta(i, j)])
+                close(third[1, h, i, j], K[1, h, j] @ QUERY_TABLE[h, delta(j, i)])
+
+
+@claim(
+    "deberta-slip-passes",
+    "The result still depends on the gap alone, so a test of that property passes.",
+)
+def test_what_the_slip_passes():
+    slip = attend(order="released")
+    close(attend(PLACES + 900, order="released"), slip)
+    close(slip, one_by_one(third=delta))
+    assert (slip - attend()).abs().max() > 0.1
+
+
+@claim(
+    "deberta-released",
+    "The two differ by more than a renamed row, since the rows are not symmetric.",
+)
+def test_no_renaming_makes_them_equal():
+    # Turning the table over would do it if row r and row 2k - 1 - r stood for opposite lags.
+    turned = deberta_attention(Q, K, V, PLACES, PLACES, KEY_TABLE, QUERY_TABLE.flip(1), order="released")
+    assert (turned - attend()).abs().max() > 0.01
+    assert (attend(order="released") - attend()).abs().max() > 0.1
+    near = torch.tensor([0])
+    assert deberta_bucket(near, REACH).item() == REACH  # not the middle of 0 ... 2k - 1
+
+
+@claim(
+    "deberta-log",
+    "Version 2 keeps short lags and puts long ones on a logarithmic scale: with 256 buckets and a largest "
+    "distance of 512, lags up to 128 stay as they are, 150 becomes 143, 256 becomes 192 and 511 becomes 255.",
+)
+def test_log_lags():
+    # Version 2 of the method; its defaults are 256 and 512.
+    lags = torch.arange(0, 128 + 1)
+    for sign in (1, -1):
+        assert torch.equal(deberta_log_lag(sign * lags, 256, 512), sign * lags)
+        for lag, becomes in ((150, 143), (256, 192), (511, 255)):
+            assert deberta_log_lag(torch.tensor([sign * lag])).item() == sign * becomes
+    assert (deberta_log_lag(torch.arange(600)).diff() >= 0).all() and 2 == 4 // 2
+
+
+@claim(
+    "deberta-log-unclipped",
+    "The function itself does not stop there: 600 becomes 270. The clip to the rows of the table comes after it.",
+)
+def test_log_lags_go_on():
+    lag = deberta_log_lag(torch.tensor([600]))
+    assert lag.item() == 270
+    assert deberta_bucket(lag, 256).item() == 2 * 256 - 1
+
+
+@claim(
+    "deberta-edges",
+    r"Row 0 holds lags of \(-k\) and below, row \(2k - 1\) lags of \(k - 1\) and above: the two sides differ by "
+    "one.",
+)
+@pytest.mark.parametrize("reach", [1, 3, 8])
+def test_edges(reach):
+    lags = torch.arange(-20, 21)
+    rows = deberta_bucket(lags, reach)
+    assert lags[rows == 0].max() == -reach and lags[rows == 2 * reach - 1].min() == reach - 1
+    assert len(rows.unique()) == 2 * reach
+
+
+@claim(
+    "deberta-scale-wrong",
+    r"\(\sqrt{d}\) in its place makes logits larger by \(\sqrt 3\).",
+)
+def test_the_wrong_scale():
+    wrong = one_by_one(scale=math.sqrt(WIDTH))
+    assert (attend() - wrong).abs().max() > 0.1
+    # Smaller queries and rows of keys make up for it.
+    k, query_table = K / math.sqrt(3), QUERY_TABLE
+    made_up = deberta_attention(math.sqrt(3) * Q, K, V, PLACES, PLACES, KEY_TABLE, math.sqrt(3) * query_table)
+    close(made_up, wrong)
+    assert k.shape == K.shape
+
+
+@claim(
+    "deberta-bias-needs-content",
+    "They can be handed to a fused kernel as a bias only after they have been computed for every pair.",
+)
+def test_the_terms_as_a_bias():
+    from torch.nn.functional import scaled_dot_product_attention
+
+    _, second, third = deberta_scores(Q, K, PLACES, PLACES, KEY_TABLE, QUERY_TABLE)
+    scale = 1 / math.sqrt(3 * WIDTH)
+    fused = scaled_dot_product_attention(Q, K, V, attn_mask=(second + third) * scale, scale=scale)
+    close(fused, attend())
+    other = deberta_scores(Q.flip(-1), K, PLACES, PLACES, KEY_TABLE, QUERY_TABLE)[1]
+    assert (other - second).abs().max() > 0.1 and second.shape == (2, HEADS, 7, 7)
+
+
+@claim(
+    "deberta-cost",
+    r"Each query is multiplied with \(2k\) rows and each key with \(2k\) rows, whatever the length; the look-ups "
+    "grow with the square of the length.",
+)
+def test_operations():
+    def flops(length, reach):
+        q, table = random(1, 1, length, WIDTH), random(1, 2 * reach, WIDTH)
+        with FlopCounterMode(display=False) as counter:
+            terms = deberta_scores(q, q, torch.arange(length), torch.arange(length), table, table)
+        assert terms[1].shape == terms[2].shape == (1, 1, length, length)
+        return counter.get_total_flops() - 2 * length * length * WIDTH  # without content to content
+
+    for length in (8, 16):
+        assert flops(length, REACH) == 2 * (2 * length * 2 * REACH * WIDTH)
