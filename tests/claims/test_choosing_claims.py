@@ -8,10 +8,12 @@ import torch
 from snippets import alibi, sandwich, sinusoidal, xpos
 from snippets.alibi import alibi_bias, alibi_slopes
 from snippets.learned import LearnedPositionEncoding, resize_grid
+from snippets.llama3_rope import llama3
+from snippets.longrope import longrope
 from snippets.masks import causal_mask
 from snippets.rope import apply_rope, rope_inv_freq
 from snippets.rope_2d import apply_rope_2d, axial_inv_freq, patch_positions
-from snippets.rope_scaling import linear, ntk_aware
+from snippets.rope_scaling import dynamic_ntk, linear, ntk_aware
 from snippets.shaw import shaw_attention
 from snippets.t5_bias import T5Bias
 from snippets.toeplitz_bias import consecutive_gaps
@@ -76,8 +78,7 @@ def test_numbers_of_a_gap_bias(bias):
 
 @claim(
     "choosing-encoder",
-    "A learned table is enough, and the plainest: it tells left from right, any kernel runs it, and its end is "
-    "known.",
+    "A learned table is enough, and the plainest: it tells left from right, and its end is known.",
 )
 def test_a_table_for_an_encoder():
     torch.manual_seed(0)
@@ -93,11 +94,18 @@ def test_a_table_for_an_encoder():
 
 @claim(
     "choosing-decoder",
-    "It needs nothing trained, any kernel runs it, and every rule for longer texts is a change of its speeds: "
-    "weights stay.",
+    "It needs nothing trained, and the rules of this site for longer texts change its speeds, some with one "
+    "factor more: no weight changes its shape.",
 )
 def test_rules_are_speeds():
-    for inv_freq, factor in (linear(8, 4.0), ntk_aware(8, 4.0), yarn(8, 4.0, 64)):
+    lists = [1.0, 1.1, 1.2, 1.3], [1.0, 2.0, 3.0, 4.0]
+    rules = {
+        "linear": linear(8, 4.0), "ntk_aware": ntk_aware(8, 4.0), "yarn": yarn(8, 4.0, 64),
+        "dynamic_ntk": dynamic_ntk(8, 256, 64), "llama3": llama3(8, 4.0, 64, base=10_000.0),
+        "longrope": longrope(8, 256, 64, *lists, factor=4.0),
+    }
+    assert {name for name, (_, factor) in rules.items() if factor != 1} == {"yarn", "longrope"}
+    for inv_freq, factor in rules.values():
         assert inv_freq.shape == rope_inv_freq(8).shape and isinstance(factor, float)
         x = apply_rope(Q, HERE, inv_freq, attention_factor=factor)
         assert x.shape == Q.shape and not x.requires_grad and off(x, apply_rope(Q, HERE, rope_inv_freq(8))) > 0.01
@@ -128,14 +136,14 @@ def test_gaps_with_their_sign():
 
 @claim(
     "choosing-vit",
-    "RoPE on a grid takes any grid, with positions scaled to the trained range; a learned table has to be resized "
-    "for each.",
+    "A learned table has to be resized for each.",
 )
 def test_another_grid():
-    for height, width in ((2, 3), (5, 4)):
+    for height, width in ((4, 6), (5, 4)):
         x, places = random(1, 2, height * width, 8), patch_positions(height, width)
         got = apply_rope_2d(x, places * torch.tensor([2 / height, 3 / width]), axial_inv_freq(8))
         assert got.shape == x.shape and off(got.norm(dim=-1), x.norm(dim=-1)) < 1e-12
+        assert off(apply_rope_2d(x, places, axial_inv_freq(8)), got) > 0.01  # as they are, or scaled
     table = random(6, 8)
     resized = resize_grid(table, (2, 3), (5, 4))
     assert table.shape[0] == 6 and resized.shape == (20, 8)

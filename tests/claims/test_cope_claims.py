@@ -104,13 +104,37 @@ def test_direction():
 
 
 @claim(
-    "cope-memory", r"Memory is that of the logits: \((B, H, T, T)\) numbers."
+    "cope-which-logits",
+    "Gates of undivided logits are other gates.",
+)
+def test_divided_and_undivided_logits():
+    whole, divided = (cope_bias(Q, LOGITS / by, EMBEDDING, mask=PAST) for by in (1, math.sqrt(4)))
+    assert (whole - divided)[..., PAST].abs().max() > 0.1
+
+
+@claim(
+    "cope-memory",
+    r"Memory is several times that of the logits: gates, positions, two indices and two look-ups are each "
+    r"\((B, H, T, T)\).",
 )
 @pytest.mark.parametrize("length", [7, 21])
 def test_memory(length):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Sizes(TorchDispatchMode):
+        whole = 0
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            result = function(*args, **(kwargs or {}))
+            if isinstance(result, torch.Tensor) and result.shape == (2, 3, length, length):
+                self.whole += 1
+            return result
+
     q = random(2, 3, length, 4)
-    bias = cope_bias(q, q @ q.mT, EMBEDDING, mask=causal_mask(*(torch.arange(length),) * 2))
-    assert bias.numel() == 2 * 3 * length * length and bias.stride(-2) == length
+    logits, mask = q @ q.mT, causal_mask(*(torch.arange(length),) * 2)
+    with Sizes() as sizes:
+        bias = cope_bias(q, logits, EMBEDDING, mask=mask)
+    assert bias.shape == (2, 3, length, length) and sizes.whole >= 17  # results of that size
 
 
 @claim("cope-shared", "Heads share the embeddings, though not the gates.")

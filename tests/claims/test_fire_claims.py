@@ -79,7 +79,7 @@ def test_shifts():
 
 @claim(
     "fire-needs-mask",
-    "Keys after the query get the share of distance 0, the nearest there is.",
+    "Here keys after the query get the share of distance 0, the nearest there is.",
 )
 def test_keys_after_the_query():
     got = fire_distance(torch.tensor([700]), torch.tensor([699, 700, 701, 900]), C, LENGTH)[0]

@@ -60,7 +60,7 @@ def test_a_difference_of_sums():
         close(bias()[..., i, j], LOG_GATES[..., j + 1 : i + 1].sum(-1))
 
 
-@claim("fox-is-alibi", r"With one constant gate it is ALiBi, exactly, with slope \(-\ln f\).")
+@claim("fox-is-alibi", r"With one constant gate it is ALiBi under a causal mask, exactly, with slope \(-\ln f\).")
 def test_a_constant_gate():
     slopes = torch.tensor([0.5, 0.25, 0.125], dtype=F64)
     constant = -slopes[None, :, None].expand(2, 3, 7)
@@ -128,8 +128,7 @@ def test_keys_after_the_query():
 
 @claim(
     "fox-not-toeplitz",
-    "The bias depends on content, so its rows are not shifted copies of one another, and a fused kernel has to "
-    "build it from the two sums.",
+    "The bias depends on content, so its rows are not shifted copies of one another.",
 )
 def test_rows_are_no_shifted_copies():
     got = bias()
@@ -139,8 +138,20 @@ def test_rows_are_no_shifted_copies():
 
 
 @claim(
+    "fox-key-sums",
+    "Under a causal mask the sum of the query is the same for all its keys and cancels in the softmax: minus the "
+    "sums of the keys, one number for each, give the same output.",
+)
+def test_sums_of_the_keys_alone():
+    (q, k, v), sums, mask = random(3, 2, 3, 7, 4, seed=2), forget_sums(LOG_GATES), causal_mask(HERE, HERE)
+    keys_alone = -sums[:, :, None]  # (B, H, 1, T)
+    close(attention(q, k, v, bias=keys_alone, mask=mask), attend(q, k, v, sums, sums, mask))
+    assert (attention(q, k, v, mask=mask) - attend(q, k, v, sums, sums, mask)).abs().max() > 0.01
+
+
+@claim(
     "fox-one-gate",
-    "It cannot fade one earlier token and keep the next.",
+    "It cannot fade a token and keep an older one.",
 )
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_older_keys_have_faded_more(seed):

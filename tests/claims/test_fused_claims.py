@@ -11,6 +11,7 @@ from posenc_check import oracles
 from snippets.alibi import alibi_bias, alibi_slopes
 from snippets.attention import attention
 from snippets.fox import forget_sums, fox_bias
+from snippets.kerple import kerple_bias
 from snippets.masks import causal_mask
 from snippets.rope import apply_rope, rope_inv_freq
 from snippets.sandwich import sandwich_bias
@@ -70,7 +71,7 @@ def test_a_bias_as_mask(name):
     close(fused(bias), oracles.attention(Q, K, V, bias=whole, mask=MASK.expand(2, 4, 5, 9)))
 
 
-@claim("fused-t5-scale", "T5 has no scale: pass scale=1.0.")
+@claim("fused-t5-scale", "T5 models have no scale: pass scale=1.0 for their weights.")
 def test_t5_without_scale():
     bias = t5()
     logits = (Q @ K.mT + bias).masked_fill(~MASK, -math.inf)
@@ -119,7 +120,7 @@ NONE = MASK & torch.tensor([[True], [True], [False], [True], [True]])  # the thi
 
 @claim(
     "fused-empty-row",
-    "A query that may attend to nothing gets zeros in torch 2.13.0, where a plain softmax gives NaN and "
+    "A query that may attend to nothing gets zeros on a CPU in torch 2.13.0, where a plain softmax gives NaN and "
     "attention refuses.",
 )
 def test_a_query_that_sees_nothing():
@@ -133,7 +134,8 @@ def test_a_query_that_sees_nothing():
 
 @claim(
     "fused-finite-minus",
-    r"A very negative number instead of \(-\infty\) gives such a query the mean of all values, masked ones included.",
+    r"The lowest number of the dtype instead of \(-\infty\) gives such a query the mean of all values, masked ones "
+    "included; -10000 gives it attention as if nothing were masked.",
 )
 def test_a_very_negative_number():
     lowest = torch.finfo(F64).min
@@ -141,6 +143,9 @@ def test_a_very_negative_number():
     got = scaled_dot_product_attention(Q, K, V, attn_mask=number)
     close(got[:, :, 2], V.mean(2))
     close(got[:, :, 3], attention(Q, K, V, mask=MASK)[:, :, 3])
+    number = torch.zeros(5, 9, dtype=F64).masked_fill(~NONE, -10000.0)
+    got = scaled_dot_product_attention(Q, K, V, attn_mask=number)
+    close(got[:, :, 2], attention(Q, K, V)[:, :, 2])
 
 
 def gap_table():
@@ -176,7 +181,8 @@ def test_bytes():
 
 @claim(
     "fused-view-refuses",
-    "The view serves ALiBi, T5, KERPLE and Sandwich for consecutive positions; others are refused.",
+    "The view serves ALiBi, T5, KERPLE and Sandwich for consecutive positions; consecutive_gaps refuses other "
+    "positions.",
 )
 def test_other_positions():
     with raises_exactly(ValueError, "k_positions must be consecutive"):
@@ -184,6 +190,13 @@ def test_other_positions():
     gaps = consecutive_gaps(Q_PLACES, K_PLACES)
     row = sandwich_bias(gaps[:1] * 0, gaps, SLOPES.double(), width=16, dtype=F64)[:, 0]
     close(toeplitz_view(row, 5).flip(1), biases()["sandwich"])
+    r1, zero = SLOPES.double(), torch.zeros(1, dtype=torch.int64)
+    kernel = kerple_bias(zero, gaps, r1, r1, kind="log", dtype=F64)[:, 0]
+    close(toeplitz_view(kernel, 5).flip(1), kerple_bias(Q_PLACES, K_PLACES, r1, r1, kind="log", dtype=F64))
+    torch.manual_seed(0)
+    layer = T5Bias(4, bidirectional=False, num_buckets=8, max_distance=20).double()
+    torch.nn.init.normal_(layer.weight)
+    close(toeplitz_view(layer(zero, gaps).detach()[:, 0], 5).flip(1), t5())
 
 
 @claim("fused-view-write", "Do not write into it: one number stands in many places.")
@@ -191,6 +204,19 @@ def test_writing():
     table = gap_table()
     toeplitz_view(table, 5)[:, 2, 3] = 100.0
     assert (toeplitz_view(table, 5) == 100).sum(dim=(1, 2)).tolist() == [5] * 4
+
+
+@claim(
+    "fused-key-numbers",
+    "Under a causal mask ALiBi and FoX need even less, one number for each key, since what depends on the query "
+    "alone cancels.",
+)
+def test_one_number_for_each_key():
+    sums = forget_sums(-random(2, 4, 9, seed=2).abs())
+    by_key = {"alibi": SLOPES.double()[:, None, None] * K_PLACES, "fox": -sums[:, :, None]}
+    for name, numbers in by_key.items():
+        assert numbers.shape[-2:] == (1, 9)
+        close(fused(numbers.expand(*numbers.shape[:-2], 5, 9)), fused(biases()[name]), atol=1e-11)
 
 
 def flex(score_mod, q_rows=slice(None)):

@@ -8,11 +8,17 @@ from torch.utils.flop_counter import FlopCounterMode
 from posenc_check import oracles
 from snippets.alibi import alibi_bias, alibi_slopes
 from snippets.attention import attention
+from snippets.cope import cope_bias
+from snippets.fox import forget_sums, fox_bias
+from snippets.kerple import kerple_bias
+from snippets.llama3_rope import llama3
 from snippets.rope import apply_rope, rope_inv_freq
-from snippets.rope_scaling import linear, ntk_aware
+from snippets.rope_scaling import dynamic_ntk, linear, ntk_aware
+from snippets.sandwich import sandwich_bias
 from snippets.shaw import shaw_attention
 from snippets.sinusoidal import sinusoidal_table
-from snippets.yarn import yarn
+from snippets.transformer_xl import relative_keys, transformer_xl_attention
+from snippets.yarn import ntk_by_parts, yarn
 from tests.guard.marks import claim
 
 F64, HERE = torch.float64, torch.arange(7)
@@ -136,6 +142,81 @@ def test_a_value_vector_changes_what_is_gathered():
     assert (equal_weights[..., 0, :] - equal_weights[..., 6, :]).abs().max() > 0.1
     expected = torch.stack([TABLES[1][(HERE - i).clamp(-2, 2) + 2].mean(0) for i in range(7)])
     close(equal_weights, expected.expand(2, 4, 7, 6))
+
+
+SLOPES = torch.tensor([0.5, 0.25, 0.125, 0.0625], dtype=F64)
+
+
+@claim(
+    "family-to-alibi",
+    r"A forget gate that is the same for all tokens, and KERPLE's power kernel with \(r_2 = 1\), are both ALiBi.",
+)
+def test_two_ways_to_alibi():
+    alibi, past = alibi_bias(HERE, HERE, SLOPES, dtype=F64), HERE <= HERE[:, None]
+    sums = forget_sums(-SLOPES[None, :, None].expand(1, 4, 7))
+    assert torch.equal(fox_bias(sums, sums, dtype=F64)[0][:, past], alibi[:, past])
+    ones = torch.ones(4, dtype=F64)
+    assert torch.equal(kerple_bias(HERE, HERE, SLOPES, ones, kind="power", dtype=F64), alibi)
+    assert alibi[0, 6, 2] == -0.5 * 4
+
+
+@claim(
+    "family-one-curve",
+    "Sandwich's sum, the product of two sinusoidal rows, and half the RoPE score of two vectors of ones are one "
+    "curve.",
+)
+def test_one_curve():
+    one = torch.ones(1, dtype=F64)
+    sandwich = sandwich_bias(HERE + 40, HERE, one, width=16, dtype=F64)[0]
+    rows = sinusoidal_table(HERE + 40, 16).double() @ sinusoidal_table(HERE, 16).double().T
+    close(sandwich, rows, atol=1e-5)  # the table is float32
+    ones = torch.ones(1, 1, 7, 16, dtype=F64)
+    turned = (apply_rope(ones, p, rope_inv_freq(16))[0, 0] for p in (HERE + 40, HERE))
+    q, k = turned
+    close(sandwich, q @ k.T / 2, atol=1e-10)
+
+
+@claim(
+    "family-xl-to-vectors",
+    r"Transformer-XL with zero vectors \(u\) and \(v\) is relative key vectors, computed instead of looked up.",
+)
+def test_transformer_xl_as_vectors():
+    lag_weight, none = random(6, 8, seed=4), torch.zeros(1, 6, dtype=F64)
+    one_head = [x[:, :1] for x in (Q, K, V)]
+    got = transformer_xl_attention(*one_head, HERE, HERE, none, none, lag_weight)
+    table = relative_keys(torch.arange(6, -7, -1), lag_weight, 1)[0]  # row of gap -6 ... 6
+    close(got, shaw_attention(*one_head, HERE, HERE, table, 0 * table))
+
+
+@claim(
+    "family-cope-to-vectors",
+    "CoPE with all gates open is a relative key vector for each distance.",
+)
+def test_cope_as_vectors():
+    embedding, past = random(9, 6, seed=5), HERE <= HERE[:, None]
+    wide_open = torch.full((2, 4, 7, 7), 40.0, dtype=F64)
+    got = cope_bias(Q, wide_open, embedding, mask=past)
+    distance = (HERE[:, None] - HERE).clamp(min=0)
+    vectors = embedding[distance + 1]  # the token itself counts as one
+    close(got[..., past], (Q[:, :, :, None] * vectors).sum(-1)[..., past], atol=1e-10)
+
+
+@claim(
+    "family-rules",
+    "Llama 3's rule is YaRN's ramp with other bounds and no factor; with a factor of one, every rule for longer "
+    "texts is plain RoPE.",
+)
+def test_rules_within_rules():
+    model = "Llama 3"
+    ramp = ntk_by_parts(64, 8.0, 8192, base=500_000.0, beta_fast=4.0, beta_slow=1.0)[0]
+    torch.testing.assert_close(llama3(64)[0], ramp, rtol=1e-14, atol=0, msg=model)
+    plain = rope_inv_freq(64)
+    for inv_freq, factor in (
+        linear(64, 1), ntk_aware(64, 1), yarn(64, 1, 4096), ntk_by_parts(64, 1, 4096),
+        dynamic_ntk(64, 4096, 4096, 1), llama3(64, 1, base=10_000.0),
+    ):
+        torch.testing.assert_close(inv_freq, plain, rtol=1e-12, atol=0)
+        assert factor == 1
 
 
 @claim(

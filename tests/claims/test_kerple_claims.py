@@ -75,8 +75,7 @@ def test_weights():
 
 @claim(
     "kerple-stays-positive",
-    "The authors' code clamps after each step; Kerple makes both positive by their form, so that no step can "
-    "leave the range.",
+    "Kerple makes both positive by their form, so that no step can leave the range.",
 )
 @pytest.mark.parametrize("kind", ["log", "power"])
 def test_after_large_steps(kind):

@@ -97,7 +97,8 @@ def test_counting():
 
 @claim(
     "nope-counting-fades",
-    "Far on, neighbours are hard to tell apart: their shares differ by one over the square of the place.",
+    "Far on, neighbours are hard to tell apart: their shares differ by about one over the square of the "
+    "place.",
 )
 def test_counting_far_on():
     got = shares(400)
@@ -151,7 +152,7 @@ def test_padding():
 
 @claim(
     "nope-no-previous-token",
-    "A head without encoding cannot look at the token before it as such: with the same content at two earlier "
+    "A head of the first layer cannot look at the token before it as such: with the same token at two earlier "
     "places, both get the same weight.",
 )
 def test_the_same_content_twice():

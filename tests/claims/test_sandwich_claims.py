@@ -47,7 +47,7 @@ def test_product_of_two_rows():
     close(got, rows @ columns.T)
 
 
-@claim("sandwich-largest", "It is largest at distance 0 and never larger.")
+@claim("sandwich-largest", "The sum is largest at distance 0, and smaller everywhere else.")
 @pytest.mark.parametrize("width", [16, 128])
 def test_largest(width):
     assert row(width)[0] == width / 2 and (row(width)[1:] < width / 2).all()
