@@ -207,9 +207,8 @@ def test_cope_as_vectors():
     "texts is plain RoPE.",
 )
 def test_rules_within_rules():
-    model = "Llama 3"
     ramp = ntk_by_parts(64, 8.0, 8192, base=500_000.0, beta_fast=4.0, beta_slow=1.0)[0]
-    torch.testing.assert_close(llama3(64)[0], ramp, rtol=1e-14, atol=0, msg=model)
+    torch.testing.assert_close(llama3(64)[0], ramp, rtol=1e-14, atol=0)
     plain = rope_inv_freq(64)
     for inv_freq, factor in (
         linear(64, 1), ntk_aware(64, 1), yarn(64, 1, 4096), ntk_by_parts(64, 1, 4096),

@@ -18,8 +18,9 @@ UNCHECKED_PAGES = {
     "docs/contributing.md": "shows how to write marks and numbers",
     "README.md": "sizes and versions needed to install; not a page of the site",
 }
+MODELS = r"(Llama|Qwen|Phi|Gemma)[ -]?\d(\.\d)?( \d+B)?\b"  # names with a number, no measurements
 NAMES = re.compile(  # words that hold a digit and are no number
-    r"\b((Llama|Qwen|Phi|Gemma)[ -]?\d+(\.\d+)?( \d+B)?|gpt-oss \d+b"
+    rf"\b({MODELS}"
     r"|[A-Za-z_]+\d+(-\d+)?[A-Za-z_]\w*(-\d+)?|[A-Za-z_]+\d+|[1-4]-D|\d+-bit|i\.i\.d)\b"
 )
 CITATIONS = re.compile(

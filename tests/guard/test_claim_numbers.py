@@ -8,6 +8,7 @@ import ast
 import re
 
 from tests.guard.digest import ROOT
+from tests.guard.numbers import MODELS
 
 NUMBER = re.compile(r"(?<![\w.])(\d+\.\d+|\d{2,})(?!\w)")
 # The number is a default of the snippet or the value of a formula, not a literal of the test.
@@ -51,7 +52,7 @@ def missing(text: str, numbers: set[float]) -> list[str]:
     """A range ends one past its last number, so a neighbour counts for whole numbers."""
     text = re.sub(r"\\cdot 10\^\{-?\d+\}|\\\(10\^\{-?\d+\}\\\)", "", text)  # powers of ten
     lost = []
-    for number in NUMBER.findall(text):
+    for number in NUMBER.findall(re.sub(MODELS, "", text)):
         near = {float(number)} if "." in number else {float(number) + step for step in (-1, 0, 1)}
         if not near & numbers:
             lost.append(number)
@@ -76,3 +77,7 @@ def test_a_number_changed_in_a_sentence_is_found():
     nodes = ast.parse('assert f"{turn:.1f}" == "1.4" and last == 177').body
     assert missing("It halves every 1.4 positions, or 177.", literals(nodes)) == []
     assert missing("It halves every 3.7 positions, or 190.", literals(nodes)) == ["3.7", "190"]
+
+
+def test_the_number_of_a_model_needs_no_literal():
+    assert missing("Llama 3.2 1B slows pair 31 by 32.5.", set()) == ["31", "32.5"]

@@ -29,6 +29,7 @@ def claim(text: str) -> dict:
         ("# Heading 7", ["7"]),
         ("float32, bf16, M2M-100, Tensor2tensor, 2-D and R2.", []),
         ("Su et al. 2021, sections 3.2 and 4, equation 34, Chapter 1.", []),
+        ("Llama 3.1 8B, Qwen2.5 and Phi-3, but not Llama 8192.", ["8192"]),
         ("It is 4 times.[^n]\n\n[^n]: Page 5.", []),
         ("It is 4 times.[^n] Then 5.\n\n[^n]: Page 5.", ["5"]),
         ("[Version 2](x.md) has it.", []),
