@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Which of a contract's values a callable takes, and in which order.
+
+Said by the reader in words ("x, positions", "q, k, batch_cos, batch_sin", "x, input_pos=positions",
+"x, dim=2"), or guessed from the names of the parameters.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Collection, Mapping
+
+from posenc_check.subject import Unusable
+
+# What people call the same thing. A name that is itself a word needs no entry.
+NAMES = {
+    "x": "t tensor input inputs hidden hidden_states emb embeddings token_embeddings xs",
+    "q": "query queries xq q_embed",
+    "k": "key keys xk",
+    "v": "value values xv",
+    "positions": "position pos position_ids input_pos pos_ids offsets p",
+    "start": "offset start_pos start_position position_offset seq_offset past_length",
+    "length": "seq_len seqlen seq_length n_positions num_positions max_seq_len max_len max_length "
+    "max_position_embeddings n_ctx context_length block_size",
+    "q_len": "query_len query_length tgt_len n_queries qlen",
+    "k_len": "key_len key_length kv_len kv_length src_len n_keys klen",
+    "n_heads": "num_heads heads n_head num_attention_heads nheads",
+    "head_dim": "dim d_head dim_head rotary_dim head_size d",
+    "d_model": "dim d dim_model embed_dim embedding_dim hidden_size n_embd size",
+    "base": "theta rope_theta rope_base rotary_base",
+    "inv_freq": "inv_freqs inverse_frequencies",
+    "pair_complex": "freqs_cis freqs_complex cis",
+    "reach": "k max_relative_position clip max_distance clipping_distance",
+    "gap": "relative_position rel rel_pos relative_positions distance gaps",
+    "num_buckets": "n_buckets buckets",
+    "max_distance": "max_dist",
+    "max_len": "max_seq_len max_length max_position_embeddings n_positions length block_size n_ctx",
+    "trained_length": "original_max original_max_len original_max_seq_len original_max_position_embeddings "
+    "old_context_len original_length",
+    "block": "rope_scaling rope_parameters scaling config",
+    "key_keep": "mask key_mask attention_mask keep",
+    "mask": "attention_mask padding_mask",
+    "lengths": "doc_lens document_lengths seqlens lens",
+    "height": "h rows n_rows",
+    "width": "w cols columns n_columns",
+    "table": "pos_embed weight embeddings",
+    "weight": "w matrix tensor",
+    "old_size": "old old_hw old_shape",
+    "new_size": "new new_hw new_shape",
+}
+KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Binding:
+    """The arguments of one callable: a list of (keyword or None, word) or (keyword, literal)."""
+
+    def __init__(self, target: Callable, call: str | None, words: Collection[str], default: str):
+        self.target, self.words = target, words
+        self.parts = self._parse(call) if call is not None else self._guess(default)
+
+    def __str__(self) -> str:
+        shown = [f"{key}={word!s}" if key else word for key, word, _ in self.parts]
+        return f"{name_of(self.target)}({', '.join(shown)})"
+
+    def takes(self, *words: str) -> bool:
+        """Whether any of these words is among the arguments."""
+        return any(word in words for _, word, literal in self.parts if not literal)
+
+    def arguments(self, values: Mapping) -> tuple[list, dict]:
+        args, kwargs = [], {}
+        for key, word, literal in self.parts:
+            value = ast.literal_eval(word) if literal else values[word]
+            if key is None:
+                args.append(value)
+            else:
+                kwargs[key] = value
+        return args, kwargs
+
+    def _parse(self, call: str) -> list[tuple[str | None, str, bool]]:
+        parts = []
+        for part in filter(None, (piece.strip() for piece in call.split(","))):
+            key, equals, word = (piece.strip() for piece in part.rpartition("="))
+            literal = word not in self.words
+            if literal and (not equals or not _is_literal(word)):
+                known = ", ".join(sorted(self.words))
+                raise Unusable(f"call: {word!r} is no word of this contract ({known})")
+            parts.append((key or None, word, literal))
+        return parts
+
+    def _guess(self, default: str) -> list[tuple[str | None, str, bool]]:
+        try:
+            parameters = list(inspect.signature(self.target).parameters.values())
+        except (TypeError, ValueError):
+            return self._parse(default)
+        named = [p for p in parameters if p.kind not in VARIABLE]
+        if not named:
+            return self._parse(default)
+        parts, skipped = [], False
+        for parameter in named:
+            word = self._word(parameter.name, {word for _, word, _ in parts})
+            if word is None:
+                if parameter.default is inspect.Parameter.empty:
+                    raise Unusable(self._unknown(parameter.name))
+                skipped = True
+                continue
+            keyword = skipped or parameter.kind is KEYWORD_ONLY
+            parts.append((parameter.name if keyword else None, word, False))
+        return self._batched(parts, {p.name for p in named})
+
+    def _word(self, name: str, taken: set[str]) -> str | None:
+        lower = name.lower()
+        if lower in self.words and lower not in taken:
+            return lower
+        for word in self.words:
+            if word not in taken and lower in NAMES.get(word, "").split():
+                return word
+        return None
+
+    def _batched(self, parts, names):
+        """`unsqueeze_dim` makes room for the heads: such code takes cos and sin of (B, T, D)."""
+        if "unsqueeze_dim" not in names or "batch_cos" not in self.words:
+            return parts
+        batched = {"cos": "batch_cos", "sin": "batch_sin"}
+        return [(key, batched.get(word, word), literal) for key, word, literal in parts]
+
+    def _unknown(self, name: str) -> str:
+        known = ", ".join(sorted(self.words))
+        return (
+            f"cannot tell what {name_of(self.target)} takes as {name}; say all of its arguments "
+            f"in order with call (--call), in these words: {known}"
+        )
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return False
+    return True
+
+
+def name_of(target) -> str:
+    return getattr(target, "__name__", None) or type(target).__name__

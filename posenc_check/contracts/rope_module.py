@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""What a rotation must satisfy beside its values when it is a module: constants that last."""
+
+import torch
+from torch import nn
+
+from posenc_check.contracts.rope_case import Case
+from posenc_check.subject import Unusable, guarded
+
+STATE = "docs/methods/sinusoidal.md"
+PRECISION = "docs/guides/precision.md"
+PAGE = "docs/methods/rope.md"
+COMPLEX = "pairs are multiplied as complex numbers, which many compilers do not take"
+HOOKS = ("reset_parameters", "reset_buffers", "init_buffers", "rope_init")
+
+
+def module_requirements(asked, new, export: bool) -> None:
+    """new is the factory of the subject; the requirements that need a module or a class of one."""
+    said, exam = asked.said, asked.exam
+    init = {"head_dim": said.rotary_dim, "base": said.base, "max_len": asked.max_position}
+    if export:
+        name = "exports without complex numbers"
+        exam.holds(name, lambda: _complex_nodes(asked), page=PAGE, cause=COMPLEX)
+    if not isinstance(new.instance(init), nn.Module) or asked.angles_given:
+        return
+    _state(asked, new.instance(init))
+    _cast(asked, new, init)
+    if new.is_class:
+        _refilled(asked, new, init)
+        _bases(asked, new, init)
+        _growth(asked, new)
+
+
+def _state(asked, module: nn.Module) -> None:
+    def problem() -> str:
+        names = ", ".join(module.state_dict())
+        return f"the state dict holds {names}" if names else ""
+
+    cause = "a constant that can be computed is stored: strict loading fails when it comes or goes"
+    name = "keeps no computed constant in its state dict"
+    asked.exam.holds(name, problem, page=STATE, cause=cause)
+
+
+def _far_case(asked) -> Case:
+    last = min(asked.max_position, 4096)
+    places = [last - 2, last - 1] if asked.any or asked.start else list(range(min(last, 600)))
+    return Case(asked.said, (1, 2), places, seed=11)
+
+
+def _cast(asked, new, init) -> None:
+    """Buffers that are cast with the weights lose their digits; tables made later lose them too."""
+    module = new.instance(init).to(torch.bfloat16)
+    name = "is right after module.to(bfloat16)"
+    asked.turns(name, _far_case(asked), page=PRECISION, subject=new.bound(module))
+
+
+def _refilled(asked, new, init) -> None:
+    """Built without memory and filled later: what no checkpoint holds must be made again."""
+    name = "is right after to_empty"
+
+    def build():
+        with torch.device("meta"):
+            return new.instance(init)
+
+    if new.instance(init).state_dict():
+        return asked.exam.skip(name, "a checkpoint fills it", page=STATE)
+    try:
+        module = guarded(build, "its class on the meta device", (), {})
+    except Unusable as error:
+        return asked.exam.skip(name, f"it cannot be built there: {error}", page=STATE)
+    module = module.to_empty(device="cpu")
+    for buffer in module.buffers():
+        buffer.fill_(7)  # empty memory holds anything
+    for hook in HOOKS:
+        getattr(module, hook, lambda: None)()
+    case = Case(asked.said, (2, 3), asked.positions([1, 2, 3]), seed=12)
+    asked.turns(name, case, page=STATE, subject=new.bound(module))
+
+
+def _bases(asked, new, init) -> None:
+    """Two instances in one process share no table by mistake."""
+    name = "has its own base beside another instance"
+    if not new.init.takes("base"):
+        return asked.exam.skip(name, "its class takes no base", page=PAGE)
+    other = asked.said.base * 50
+    case = Case(asked.said, (2, 3), asked.positions([1, 2, 3, 4]), seed=13)
+    for base in (other, asked.said.base):
+        module = new(init | {"base": base})
+        if base == other:
+            module(case.values(torch.float32))
+    asked.turns(name, case, subject=module)
+
+
+def _growth(asked, new) -> None:
+    """Past its table a module refuses, or is as exact as before."""
+    name = "past max_len: refuses, or is right"
+    if not new.init.takes("max_len") or not (asked.any or asked.start):
+        return asked.exam.skip(name, "it has no max_len, or takes no positions", page=STATE)
+    values = {"head_dim": asked.said.rotary_dim, "base": asked.said.base, "max_len": 16}
+    module = new.bound(new.instance(values).to(torch.bfloat16))
+    case = Case(asked.said, (1, 2), [1000, 1001], seed=14)
+    try:
+        module(case.values(torch.float32))
+    except Unusable as error:
+        kind = str(error).partition("raised ")[2].partition(":")[0]
+        right = kind == "ValueError"
+        cause = "the length is not checked before the table is read"
+        asked.exam.holds(name, lambda: "" if right else str(error), page=STATE, cause=cause)
+        return
+    asked.turns(name, case, page=PRECISION, subject=module)
+
+
+class _Exported(nn.Module):
+    """A call of the subject as a module of x alone; torch.export takes modules."""
+
+    def __init__(self, subject, values: dict):
+        super().__init__()
+        self.binding, self.values, self.target = subject.binding, values, subject.target
+
+    def forward(self, x):
+        args, kwargs = self.binding.arguments(self.values | {"x": x})
+        return self.target(*args, **kwargs)
+
+
+def _complex_nodes(asked) -> str:
+    case = Case(asked.said, (2, 3), asked.positions([1, 2, 3, 4]), seed=15)
+    values = case.values(torch.float32)
+    module = _Exported(asked.subject, values)
+    exported = guarded(torch.export.export, "torch.export", (module, (values["x"],)), {})
+    for node in exported.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and value.is_complex():
+            return f"{node} of the exported graph is complex"
+    return ""

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""A subject that is a class is built anew whenever a contract asks; a function is what it is."""
+
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+
+from torch import nn
+
+from posenc_check.binding import Binding, name_of
+from posenc_check.examination import Examination
+from posenc_check.subject import Subject, guarded
+
+INIT_WORDS = (
+    "head_dim", "d_model", "base", "max_len", "factor", "trained_length", "short_factor",
+    "long_factor",
+)
+
+
+class Factory:
+    """`factory(values)` gives a Subject to call: a new instance of a class, or a copy of a module."""
+
+    def __init__(self, exam, target, words: Sequence[str], default: str, call, init):
+        self.exam, self.target = exam, target
+        self.words, self.default, self.call = words, default, call
+        self.is_class = inspect.isclass(target)
+        self.is_module = isinstance(target, nn.Module) or self.is_class
+        self.init = Binding(target, init, INIT_WORDS, "") if self.is_class else None
+
+    def __call__(self, values: dict) -> Subject:
+        return self.bound(self.instance(values))
+
+    def instance(self, values: dict):
+        """What is called: a module is put into eval mode, so that dropout does nothing."""
+        if not self.is_class:
+            made = copy.deepcopy(self.target) if self.is_module else self.target
+        else:
+            args, kwargs = self.init.arguments(values)
+            made = guarded(self.target, str(self.init), args, kwargs)
+        return made.eval() if isinstance(made, nn.Module) else made
+
+    def bound(self, instance) -> Subject:
+        target = instance.forward if isinstance(instance, nn.Module) else instance
+        subject = Subject(instance, Binding(target, self.call, self.words, self.default))
+        if self.is_class:
+            arguments = str(subject.binding).partition("(")[2]
+            subject.name = f"{self.init}({arguments}"
+        elif self.is_module:
+            arguments = str(subject.binding).partition("(")[2]
+            subject.name = f"{name_of(instance)}({arguments}"
+        return self.exam.called(subject)
+
+    @staticmethod
+    @contextmanager
+    def examine(contract: str, target, words, default: str, call, init, options: dict):
+        """(examination, factory); what makes the subject unusable ends the block quietly."""
+        exam = Examination(contract, name_of(target), **options)
+        with exam:
+            yield exam, Factory(exam, target, words, default, call, init)
