@@ -19,33 +19,53 @@ NAMES = {
     "v": "value values xv",
     "positions": "position pos position_ids input_pos pos_ids offsets p",
     "start": "offset start_pos start_position position_offset seq_offset past_length",
-    "length": "seq_len seqlen seq_length n_positions num_positions max_seq_len max_len max_length "
-    "max_position_embeddings n_ctx context_length block_size",
+    "length": "sz seq_len seqlen seq_length n_positions num_positions max_seq_len max_len "
+    "max_length max_position_embeddings n_ctx context_length block_size n_position "
+    "num_embeddings",
     "q_len": "query_len query_length tgt_len n_queries qlen",
     "k_len": "key_len key_length kv_len kv_length src_len n_keys klen",
-    "n_heads": "num_heads heads n_head num_attention_heads nheads",
+    "n_heads": "num_heads heads n_head num_attention_heads nheads n",
     "head_dim": "dim d_head dim_head rotary_dim head_size d",
-    "d_model": "dim d dim_model embed_dim embedding_dim hidden_size n_embd size",
+    "d_model": "dim d dim_model embed_dim embedding_dim hidden_size n_embd size d_hid emb_dim "
+    "embedding_size hidden_dim dim_in d_embed channels n_channels",
     "base": "theta rope_theta rope_base rotary_base",
+    "rotary_dim": "rot_dim n_rotated rotary_ndims",
     "inv_freq": "inv_freqs inverse_frequencies",
     "pair_complex": "freqs_cis freqs_complex cis",
     "reach": "k max_relative_position clip max_distance clipping_distance",
+    "slopes": "alibi_slopes head_slopes",
+    "bidirectional": "is_bidirectional bidir",
+    "causal": "is_causal",
+    "pad": "key_padding_mask",
+    "q_positions": "q_pos query_positions",
+    "k_positions": "k_pos key_positions",
     "gap": "relative_position rel rel_pos relative_positions distance gaps",
     "num_buckets": "n_buckets buckets",
     "max_distance": "max_dist",
     "max_len": "max_seq_len max_length max_position_embeddings n_positions length block_size n_ctx",
+    "dropout": "p drop dropout_rate dropout_p dropout_prob drop_rate p_drop",
     "trained_length": "original_max original_max_len original_max_seq_len original_max_position_embeddings "
     "old_context_len original_length",
     "block": "rope_scaling rope_parameters scaling config",
     "key_keep": "mask key_mask attention_mask keep",
-    "mask": "attention_mask padding_mask",
-    "lengths": "doc_lens document_lengths seqlens lens",
+    "mask": "attention_mask padding_mask attn_mask keep",
+    "lengths": "doc_lens document_lengths seqlens lens doc_lengths document_lens seq_lens "
+    "lengths_of_documents",
+    "lengths_list": "lengths_of docs",
+    "cumulative": "cu_seqlens cu_seq_lens cu_doc_lens cu_lens",
+    "document_ids": "doc_ids document_id doc_id segment_ids seq_ids sequence_ids",
     "height": "h rows n_rows",
     "width": "w cols columns n_columns",
-    "table": "pos_embed weight embeddings",
-    "weight": "w matrix tensor",
-    "old_size": "old old_hw old_shape",
-    "new_size": "new new_hw new_shape",
+    "table": "pos_embed weight embeddings pos_emb position_embedding position_embeddings pe "
+    "pos_embedding posemb weights",
+    "batch_table": "pos_embed pos_embeds position_embeddings",
+    "weight": "w matrix tensor w_q wq proj",
+    "old_size": "old old_hw old_shape old_grid source_size src_size from_size",
+    "new_size": "new new_hw new_shape new_grid target_size tgt_size to_size size",
+    "new_height": "new_h h_new height h",
+    "new_width": "new_w w_new width w",
+    "old_height": "old_h h_old",
+    "old_width": "old_w w_old",
 }
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -54,8 +74,11 @@ VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class Binding:
     """The arguments of one callable: a list of (keyword or None, word) or (keyword, literal)."""
 
-    def __init__(self, target: Callable, call: str | None, words: Collection[str], default: str):
-        self.target, self.words = target, words
+    def __init__(
+        self, target: Callable, call: str | None, words: Collection[str], default: str,
+        option: str = "call",
+    ):
+        self.target, self.words, self.option = target, words, option
         self.parts = self._parse(call) if call is not None else self._guess(default)
 
     def __str__(self) -> str:
@@ -83,7 +106,7 @@ class Binding:
             literal = word not in self.words
             if literal and (not equals or not _is_literal(word)):
                 known = ", ".join(sorted(self.words))
-                raise Unusable(f"call: {word!r} is no word of this contract ({known})")
+                raise Unusable(f"{self.option}: {word!r} is no word of this contract ({known})")
             parts.append((key or None, word, literal))
         return parts
 
@@ -127,7 +150,7 @@ class Binding:
         known = ", ".join(sorted(self.words))
         return (
             f"cannot tell what {name_of(self.target)} takes as {name}; say all of its arguments "
-            f"in order with call (--call), in these words: {known}"
+            f"in order with {self.option} (--{self.option}), in these words: {known}"
         )
 
 

@@ -22,7 +22,8 @@ def add_contracts(commands) -> None:
     """A subcommand for each contract."""
     for name, check in CONTRACTS.items():
         first = inspect.getdoc(inspect.getmodule(check)).splitlines()[0].partition(": ")[2]
-        parser = commands.add_parser(name.replace("_", "-"), help=first, description=first)
+        subcommand, about = name.replace("_", "-"), {"help": first, "description": first}
+        parser = commands.add_parser(subcommand, allow_abbrev=False, **about)
         target = "module:name, or path/to/file.py:name"
         parser.add_argument("target", metavar="TARGET", help=target)
         _options(parser, check)

@@ -45,6 +45,7 @@ class Examination:
         tolerance: float | Tensor,
         where: Callable[[tuple[int, ...]], str],
         causes: Iterable[Cause] | Callable[[Tensor], Iterable[Cause]] = (),
+        show: Callable[[float], str] = "{:.6g}".format,
     ) -> bool:
         """The subject's answer against the oracle's; tells the first difference and its cause."""
         answer = self._answer(name, page, got)
@@ -59,7 +60,7 @@ class Examination:
             return self._add(Requirement(name, "pass", page))
         index = tuple(wrong.nonzero()[0].tolist())
         cause = likely(answer, expected, tolerance, causes)
-        shown = {"expected": f"{expected[index]:.6g}", "got": f"{answer[index]:.6g}"}
+        shown = {"expected": show(float(expected[index])), "got": show(float(answer[index]))}
         if not self.report.requirements and torch.isnan(answer).any():
             raise Unusable(f"returned NaN at {where(index)}, expected {shown['expected']}")
         return self._add(Requirement(name, "fail", page, where(index), **shown, cause=cause))

@@ -2,6 +2,7 @@
 """A subject that is a class is built anew whenever a contract asks; a function is what it is."""
 
 import copy
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -21,12 +22,19 @@ INIT_WORDS = (
 class Factory:
     """`factory(values)` gives a Subject to call: a new instance of a class, or a copy of a module."""
 
-    def __init__(self, exam, target, words: Sequence[str], default: str, call, init):
+    def __init__(
+        self, exam, target, words: Sequence[str], default: str, call, init, init_words=INIT_WORDS
+    ):
         self.exam, self.target = exam, target
-        self.words, self.default, self.call = words, default, call
+        self.words, self.default, self.call, self.said = words, default, call, init
         self.is_class = inspect.isclass(target)
         self.is_module = isinstance(target, nn.Module) or self.is_class
-        self.init = Binding(target, init, INIT_WORDS, "") if self.is_class else None
+        self.init_words = init_words
+
+    @functools.cached_property
+    def init(self) -> Binding:
+        """What the class takes."""
+        return Binding(self.target, self.said, self.init_words, "", option="init")
 
     def __call__(self, values: dict) -> Subject:
         return self.bound(self.instance(values))
@@ -53,8 +61,11 @@ class Factory:
 
     @staticmethod
     @contextmanager
-    def examine(contract: str, target, words, default: str, call, init, options: dict):
+    def examine(
+        contract: str, target, words, default: str, call, init, options: dict,
+        init_words=INIT_WORDS,
+    ):
         """(examination, factory); what makes the subject unusable ends the block quietly."""
         exam = Examination(contract, name_of(target), **options)
         with exam:
-            yield exam, Factory(exam, target, words, default, call, init)
+            yield exam, Factory(exam, target, words, default, call, init, init_words)

@@ -23,11 +23,10 @@ from posenc_check.wrong_forms.rope import turned
 
 PAGE = "docs/guides/decoding.md"
 LENGTHS = {
-    "the length of this call stands for that of the sequence": lambda case: case.x.shape[2],
-    "the number of heads stands for the length": lambda case: case.x.shape[1],
-    "an earlier, longer sequence is remembered": lambda case: 64,
-    "the scaling never starts": lambda case: 1,
     "the length is one too small": lambda case: int(case.positions.max()),
+    "the length of this call stands for that of the sequence": lambda case: case.x.shape[2],
+    "an earlier, longer sequence is remembered": lambda case: 64,
+    "the scaling never starts: no length is read, or that of the heads": lambda case: 1,
 }
 
 
@@ -110,7 +109,7 @@ class _Asked:
             for text, wrong_length in LENGTHS.items():
                 speeds = torch.tensor(self._speeds(wrong_length(case)), dtype=torch.float64)
                 yield Cause(text, lambda speeds=speeds: turned(x, replace(form, inv_freq=speeds)))
-            yield from rotations(x, form)(got)
+            yield from rotations(x, form, pairs=False)(got)
 
         self.exam.values(
             name,

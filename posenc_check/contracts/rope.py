@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: MIT
 """rope: does a rotation of queries or keys turn every pair by the right angle?"""
 
+from dataclasses import replace
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from posenc_check.causes import Cause
 from posenc_check.contracts.rope_case import ANGLES, WORDS, Case, Settings, settings
 from posenc_check.contracts.rope_module import module_requirements
 from posenc_check.examination import Examination
 from posenc_check.factory import Factory
 from posenc_check.report import Report
 from posenc_check.subject import Unusable, guarded
-from posenc_check.wrong_forms.rope import causes
+from posenc_check.wrong_forms.rope import Form, causes, turned
 
 PAGE = "docs/methods/rope.md"
 PRECISION = "docs/guides/precision.md"
@@ -93,9 +95,21 @@ class Asked:
         first = wanted[0] if self.start else 0
         return list(range(first, first + len(wanted)))
 
-    def turns(self, name, case: Case, dtype=torch.float32, page=PAGE, subject=None) -> bool:
-        """One requirement: the answer for a case is the oracle's."""
+    def turns(
+        self, name, case: Case, dtype=torch.float32, page=PAGE, subject=None, fault=None
+    ) -> bool:
+        """One requirement: the answer for a case is the oracle's.
+
+        fault is the text of a wrong form of this requirement alone, and how it changes the right one.
+        """
         x, form = case.form(self.two)
+
+        def explained(got: Tensor):
+            if fault:
+                yield Cause(fault[0], lambda: turned(x, fault[1](form)))
+            # Pairs of faults are many: they are tried once.
+            yield from causes(x, form, pairs=not self.exam.report.requirements)(got)
+
         return self.exam.values(
             name,
             lambda: case.answer(subject or self.subject, dtype),
@@ -103,7 +117,7 @@ class Asked:
             page=page,
             tolerance=tolerance(case, dtype, self.two) * self.said.attention_factor,
             where=self._where(case),
-            causes=causes(x, form),
+            causes=explained,
         )
 
     def _where(self, case: Case):
@@ -203,7 +217,13 @@ def _memory(asked: Asked, new) -> None:
     asked.turns("an earlier call of another length changes nothing", again, subject=fresh)
     if asked.start and not asked.any:
         again = Case(asked.said, (2, 3), [11, 12, 13], seed=9)
-        asked.turns("an earlier call with another start changes nothing", again, subject=fresh)
+        name = "an earlier call with another start changes nothing"
+        fault = "the angles of an earlier call are used", lambda form: earlier(form, 3)
+        asked.turns(name, again, subject=fresh, fault=fault)
+
+
+def earlier(form: Form, start: int) -> Form:
+    return replace(form, positions=form.positions - form.positions.min() + start)
 
 
 def _gradient(asked: Asked) -> None:

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
 """What a rotation must satisfy beside its values when it is a module: constants that last."""
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 
 from posenc_check.contracts.rope_case import Case
 from posenc_check.subject import Unusable, guarded
+from posenc_check.wrong_forms.rope import Form
 
 STATE = "docs/methods/sinusoidal.md"
 PRECISION = "docs/guides/precision.md"
 PAGE = "docs/methods/rope.md"
 COMPLEX = "pairs are multiplied as complex numbers, which many compilers do not take"
+JUNK = 7.0
 HOOKS = ("reset_parameters", "reset_buffers", "init_buffers", "rope_init")
 
 
@@ -70,11 +74,16 @@ def _refilled(asked, new, init) -> None:
         return asked.exam.skip(name, f"it cannot be built there: {error}", page=STATE)
     module = module.to_empty(device="cpu")
     for buffer in module.buffers():
-        buffer.fill_(7)  # empty memory holds anything
+        buffer.fill_(JUNK)  # empty memory holds anything
     for hook in HOOKS:
         getattr(module, hook, lambda: None)()
     case = Case(asked.said, (2, 3), asked.positions([1, 2, 3]), seed=12)
-    asked.turns(name, case, page=STATE, subject=new.bound(module))
+    fault = "a buffer that is in no checkpoint stays as uninitialised memory", _uninitialised
+    asked.turns(name, case, page=STATE, subject=new.bound(module), fault=fault)
+
+
+def _uninitialised(form: Form) -> Form:
+    return replace(form, inv_freq=torch.full_like(form.inv_freq, JUNK))
 
 
 def _bases(asked, new, init) -> None:
@@ -82,13 +91,15 @@ def _bases(asked, new, init) -> None:
     name = "has its own base beside another instance"
     if not new.init.takes("base"):
         return asked.exam.skip(name, "its class takes no base", page=PAGE)
-    other = asked.said.base * 50
-    case = Case(asked.said, (2, 3), asked.positions([1, 2, 3, 4]), seed=13)
-    for base in (other, asked.said.base):
-        module = new(init | {"base": base})
-        if base == other:
-            module(case.values(torch.float32))
-    asked.turns(name, case, subject=module)
+    modules = []
+    for base in (asked.said.base, 50 * asked.said.base):
+        said = replace(asked.said, base=base)
+        case = Case(said, (2, 3), asked.positions([1, 2, 3, 4]), seed=13)
+        modules.append((case, new(init | {"base": base})))
+        modules[-1][1](case.values(torch.float32))
+    (case, module), (other, second) = modules
+    asked.turns(name, other, subject=second)
+    asked.turns("keeps its base when another instance is made", case, subject=module)
 
 
 def _growth(asked, new) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One question to a scaling rule: all numbers it may depend on, and the right answer."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -94,7 +93,3 @@ def attention_factor(s: Setting) -> float:
         return scaling.longrope_attention_factor(s.factor, s.trained_length)
     return 1.0
 
-
-def softmax_scale(head_dim: int, factor: float, mscale_all_dim: float) -> float:
-    """DeepSeek's: the square of the all-dim scale, over the root of the width."""
-    return scaling.yarn_mscale(factor, mscale_all_dim) ** 2 / math.sqrt(head_dim)

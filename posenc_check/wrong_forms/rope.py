@@ -100,6 +100,11 @@ STRUCTURE = {
 }
 CHANGES: list[tuple[str, Callable[[Form], Form]]] = [
     (
+        "the speeds are those of the whole head, not of its rotated part",
+        _speeds(lambda i, form: -2 * i / form.head_dim),
+    ),
+    ("the whole head turns, not its rotated part alone", _head),
+    (
         "it turns the other way: the sign of the sine is swapped",
         lambda form: replace(form, direction=-1),
     ),
@@ -128,11 +133,6 @@ CHANGES: list[tuple[str, Callable[[Form], Form]]] = [
         "integer division: 2 i // D is 0, and all pairs turn alike",
         _speeds(lambda i, form: -(2 * i // form.width)),
     ),
-    (
-        "the speeds are those of the whole head, not of its rotated part",
-        _speeds(lambda i, form: -2 * i / form.head_dim),
-    ),
-    ("the whole head turns, not its rotated part alone", _head),
     ("positions start at 1", _places(lambda p: p + 1)),
     ("positions are one too small", _places(lambda p: p - 1)),
     (
@@ -152,28 +152,36 @@ CHANGES: list[tuple[str, Callable[[Form], Form]]] = [
     ("the positions are rounded to bfloat16, which merges 256 and 257", _rounding(1, BF16)),
     (
         "positions, speeds, and angles are bfloat16",
-        lambda form: replace(form, rounding=(BF16, BF16, BF16, form.rounding[3])),
+        lambda form: replace(form, rounding=(BF16, BF16, BF16, F64)),
+    ),
+    (
+        "positions, speeds, angles, cosines, and sines are bfloat16",
+        lambda form: replace(form, rounding=(BF16,) * 4),
     ),
     ("the angles are computed in float16", _rounding(2, FP16)),
     ("the inverse frequencies are rounded to float16", _rounding(0, FP16)),
     ("the positions are rounded to float16, which counts to 2048", _rounding(1, FP16)),
     (
         "positions, speeds, and angles are float16",
-        lambda form: replace(form, rounding=(FP16, FP16, FP16, form.rounding[3])),
+        lambda form: replace(form, rounding=(FP16, FP16, FP16, F64)),
+    ),
+    (
+        "positions, speeds, angles, cosines, and sines are float16",
+        lambda form: replace(form, rounding=(FP16,) * 4),
     ),
     ("sines and cosines are rounded to bfloat16", _rounding(3, BF16)),
 ]
 
 
-def causes(x: Tensor, form: Form) -> Callable[[Tensor], Iterator[Cause]]:
-    """From what was got: single faults, then another base, then pairs of faults."""
+def causes(x: Tensor, form: Form, pairs: bool = True) -> Callable[[Tensor], Iterator[Cause]]:
+    """From what was got: single faults, then another base, then pairs of faults if asked."""
     changes = [(STRUCTURE[form.layout], _layout), *CHANGES]
 
     def found(got: Tensor) -> Iterator[Cause]:
         for text, change in changes:
             yield Cause(text, lambda change=change: turned(x, change(form)))
         yield from _other_base(x, form, got)
-        for (one, first), (two, second) in itertools.combinations(changes, 2):
+        for (one, first), (two, second) in itertools.combinations(changes if pairs else [], 2):
             yield Cause(f"{one}; and {two}", lambda f=first, s=second: turned(x, s(f(form))))
 
     return found

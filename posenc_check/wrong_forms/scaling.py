@@ -86,6 +86,7 @@ CHANGES: list[tuple[str, tuple[str, ...], Callable[[Setting], list[float]]]] = [
         BANDS,
         _upside_down,
     ),
+    ("the length is not followed", ("dynamic_ntk", "longrope"), _with(length=lambda s: None)),
     (
         "the extended length stands where the trained one belongs",
         (*BANDS, "dynamic_ntk", "longrope"),
@@ -128,7 +129,6 @@ CHANGES: list[tuple[str, tuple[str, ...], Callable[[Setting], list[float]]]] = [
         ("dynamic_ntk",),
         _with(length=lambda s: round(s.factor * s.trained_length)),
     ),
-    ("the length is not followed", ("dynamic_ntk", "longrope"), _with(length=lambda s: None)),
     (
         "the growth is factor * length / L, without factor - 1 taken off",
         ("dynamic_ntk",),
@@ -136,7 +136,7 @@ CHANGES: list[tuple[str, tuple[str, ...], Callable[[Setting], list[float]]]] = [
     ),
     ("short_factor and long_factor are taken for each other", ("longrope",), _other_list),
     ("the base is not followed", tuple(SPEEDS), _with(base=lambda s: 10_000.0)),
-    ("the factor is not followed: it is 1", tuple(SPEEDS), _with(factor=lambda s: 1.0)),
+    ("the factor is not followed: the speeds are plain", tuple(SPEEDS), _with(factor=lambda s: 1.0)),
     (
         "integer division: 2 i // D is 0, and all pairs turn alike",
         tuple(SPEEDS),
