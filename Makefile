@@ -36,12 +36,15 @@ screenshots: browser ## take pictures of every built page into screenshots/
 upgrade: .venv/.ok ## move every pin to the newest release
 	$(PY) -m tools.upgrade
 
-peers: .venv-peers/.ok ## compare with transformers' own code as it answers now (RECORD=1 keeps new answers)
+peers: .venv-peers/.ok .venv-peers-torch/.ok .venv-peers-jax/.ok ## compare with other libraries as they answer now (RECORD=1 keeps new answers)
 	.venv-peers/bin/python -m posenc_check.peers.transformers_rope $(if $(RECORD),--record)
 	.venv-peers/bin/python -m posenc_check.peers.transformers_relative $(if $(RECORD),--record)
+	.venv-peers/bin/python -m posenc_check.peers.libraries transformers $(if $(RECORD),--record)
+	.venv-peers-torch/bin/python -m posenc_check.peers.libraries torch $(if $(RECORD),--record)
+	.venv-peers-jax/bin/python -m posenc_check.peers.libraries jax $(if $(RECORD),--record)
 
 clean: ## remove everything that the other targets make
-	rm -rf .venv .venv-peers .results site screenshots docs/_generated .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-peers-torch .venv-peers-jax .results site screenshots docs/_generated .pytest_cache .hypothesis
 
 # The parts that the targets above are made of.
 prepare: .venv/.ok
@@ -64,4 +67,13 @@ browser: .venv/.ok ## find a Chromium, or install one
 	@echo "Installing the libraries to compare with into .venv-peers (torch is the large part)"
 	$(PYTHON) -m venv --clear .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# torch with all it needs; then no resolving: what the others declare does not fit together,
+# what they import does.
+.venv-peers-%/.ok: posenc_check/peers/requirements-%.txt
+	@echo "Installing the libraries to compare with into .venv-peers-$*"
+	$(PYTHON) -m venv --clear .venv-peers-$*
+	.venv-peers-$*/bin/python -m pip install --quiet --disable-pip-version-check "$$(grep ^torch== $<)"
+	.venv-peers-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
 	@touch $@

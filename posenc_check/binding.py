@@ -27,7 +27,7 @@ NAMES = {
     "n_heads": "num_heads heads n_head num_attention_heads nheads n",
     "head_dim": "dim d_head dim_head rotary_dim head_size d",
     "d_model": "dim d dim_model embed_dim embedding_dim hidden_size n_embd size d_hid emb_dim "
-    "embedding_size hidden_dim dim_in d_embed channels n_channels",
+    "embedding_size hidden_dim dim_in d_embed channels n_channels dim2 in_features",
     "base": "theta rope_theta rope_base rotary_base",
     "rotary_dim": "rot_dim n_rotated rotary_ndims",
     "inv_freq": "inv_freqs inverse_frequencies",
@@ -42,10 +42,11 @@ NAMES = {
     "gap": "relative_position rel rel_pos relative_positions distance gaps",
     "num_buckets": "n_buckets buckets",
     "max_distance": "max_dist",
-    "max_len": "max_seq_len max_length max_position_embeddings n_positions length block_size n_ctx",
+    "max_len": "max_seq_len max_length max_position_embeddings n_positions length block_size n_ctx "
+    "num_positions num_embeddings num_patches n_position",
     "dropout": "p drop dropout_rate dropout_p dropout_prob drop_rate p_drop",
-    "trained_length": "original_max original_max_len original_max_seq_len original_max_position_embeddings "
-    "old_context_len original_length",
+    "trained_length": "original_max original_max_len original_max_seq_len original_length "
+    "original_max_position_embeddings old_context_len",
     "block": "rope_scaling rope_parameters scaling config",
     "key_keep": "mask key_mask attention_mask keep",
     "mask": "attention_mask padding_mask attn_mask keep",
@@ -59,6 +60,7 @@ NAMES = {
     "table": "pos_embed weight embeddings pos_emb position_embedding position_embeddings pe "
     "pos_embedding posemb weights",
     "batch_table": "pos_embed pos_embeds position_embeddings",
+    "n_rows": "dim1 out_features",
     "weight": "w matrix tensor w_q wq proj",
     "old_size": "old old_hw old_shape old_grid source_size src_size from_size",
     "new_size": "new new_hw new_shape new_grid target_size tgt_size to_size size",

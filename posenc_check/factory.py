@@ -13,17 +13,12 @@ from posenc_check.binding import Binding, name_of
 from posenc_check.examination import Examination
 from posenc_check.subject import Subject, guarded
 
-INIT_WORDS = (
-    "head_dim", "d_model", "base", "max_len", "factor", "trained_length", "short_factor",
-    "long_factor",
-)
-
 
 class Factory:
     """`factory(values)` gives a Subject to call: a new instance of a class, or a copy of a module."""
 
     def __init__(
-        self, exam, target, words: Sequence[str], default: str, call, init, init_words=INIT_WORDS
+        self, exam, target, words: Sequence[str], default: str, call, init, init_words=()
     ):
         self.exam, self.target = exam, target
         self.words, self.default, self.call, self.said = words, default, call, init
@@ -63,7 +58,7 @@ class Factory:
     @contextmanager
     def examine(
         contract: str, target, words, default: str, call, init, options: dict,
-        init_words=INIT_WORDS,
+        init_words=(),
     ):
         """(examination, factory); what makes the subject unusable ends the block quietly."""
         exam = Examination(contract, name_of(target), **options)

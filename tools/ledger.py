@@ -51,6 +51,13 @@ PAGES = {
     "fused": ("Fused attention", "guides/fused.md"),
     "longer-context": ("What longer context really requires", "guides/longer_context.md"),
     "parallel": ("Positions across machines", "guides/parallel.md"),
+    "your-code": ("Check your own code", "check/your_code.md"),
+    "faults": ("Faults by symptom", "check/faults.md"),
+    "faults-rotation": ("Faults of rotations", "check/faults_rotation.md"),
+    "faults-scaling": ("Faults of scaling", "check/faults_scaling.md"),
+    "faults-tables": ("Faults of tables and positions", "check/faults_tables.md"),
+    "faults-attention": ("Faults of caches, masks, and biases", "check/faults_attention.md"),
+    "libraries": ("Libraries compared", "check/libraries.md"),
     "config": ("A model's config", "check/config.md"),
     "clock": ("The clock of sine waves", "notebooks/clock.py"),
 }

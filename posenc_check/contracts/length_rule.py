@@ -12,8 +12,7 @@ import torch
 
 from posenc_check.causes import Cause
 from posenc_check.contracts.rope import tolerance
-from posenc_check.contracts.rope_case import Case, settings
-from posenc_check.contracts.rope_case import WORDS as CALL_WORDS
+from posenc_check.contracts.rope_case import INIT_WORDS, WORDS, Case, settings
 from posenc_check.contracts.scaling_case import SPEEDS, Setting
 from posenc_check.examination import Examination
 from posenc_check.factory import Factory
@@ -74,11 +73,13 @@ def check_length_rule(
         )
     said = settings(layout, head_dim, base, None, axes, attention_factor)
     means = Setting(rule, head_dim, base, factor, trained_length)
-    words = (*CALL_WORDS, "factor", "trained_length", "short_factor", "long_factor")
     options = {"rule": rule, "layout": layout, "factor": f"{factor:g}"}
     options["trained_length"] = trained_length
-    examined = Factory.examine("length_rule", rotate, words, "x, positions", call, init, options)
-    with examined as (exam, new):
+    rule_words = ("factor", "trained_length", "short_factor", "long_factor")
+    with Factory.examine(
+        "length_rule", rotate, (*WORDS, *rule_words), "x, positions", call, init, options,
+        (*INIT_WORDS, *rule_words),
+    ) as (exam, new):
         asked = _Asked(exam, new(means.values()), said, means)
         n = trained_length
         asked.turns("is right within the trained length", list(range(4)))

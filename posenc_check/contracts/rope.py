@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from posenc_check.causes import Cause
-from posenc_check.contracts.rope_case import ANGLES, WORDS, Case, Settings, settings
+from posenc_check.contracts.rope_case import ANGLES, INIT_WORDS, WORDS, Case, Settings, settings
 from posenc_check.contracts.rope_module import module_requirements
 from posenc_check.examination import Examination
 from posenc_check.factory import Factory
@@ -63,7 +63,9 @@ def check_rope(
     options = {"layout": layout, "head_dim": head_dim, "base": f"{base:g}", "axes": axes}
     if said.rotary_dim != head_dim:
         options["rotary_dim"] = said.rotary_dim
-    with Factory.examine("rope", rotate, WORDS, "x, positions", call, init, options) as (exam, new):
+    with Factory.examine(
+        "rope", rotate, WORDS, "x, positions", call, init, options, INIT_WORDS
+    ) as (exam, new):
         asked = Asked(exam, new(_init(said, max_position)), said, max_position)
         _values(asked)
         _far(asked)

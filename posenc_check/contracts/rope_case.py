@@ -15,6 +15,7 @@ WORDS = (
     "x q k positions batch_positions start length inv_freq cos sin batch_cos batch_sin "
     "pair_cos pair_sin pair_complex head_dim base"
 ).split()
+INIT_WORDS = ("head_dim", "base", "max_len")
 ANGLES = ("cos", "sin", "batch_cos", "batch_sin", "pair_cos", "pair_sin", "pair_complex")
 LETTERS = "BHTD"
 

@@ -191,6 +191,6 @@ def ask_factor(exam: Examination, name: str, subject: Subject, s: Setting, value
         torch.tensor([right], dtype=torch.float64),
         page=PAGES[s.rule],
         tolerance=1e-6,  # a logarithm in float32
-        where=lambda index: "the attention factor",
+        where=lambda index: f"factor {s.factor:g}",
         causes=factor_causes(s, right),
     )

@@ -26,8 +26,13 @@ def lines(records: list[dict]) -> list[str]:
     return [json.dumps(entry, sort_keys=True) for entry in records]
 
 
-def finish(name: str, records: list[dict], versions: dict, arguments: list[str]) -> int:
-    """Write the records, or compare them with what is kept; the exit status."""
+def finish(
+    name: str, records: list[dict], versions: dict, arguments: list[str], command: str = ""
+) -> int:
+    """Write the records, or compare them with what is kept; the exit status.
+
+    command: what records them; left out, it is the module of that name.
+    """
     path = RESULTS / f"{name}.json"
     if path.exists() and "--record" not in arguments:
         old = lines(load(name)["records"])
@@ -39,7 +44,7 @@ def finish(name: str, records: list[dict], versions: dict, arguments: list[str])
         print(f"{name}: all {len(records)} answers are as kept")
         return 0
     head = {
-        "command": f"python -m posenc_check.peers.{name} --record",
+        "command": command or f"python -m posenc_check.peers.{name} --record",
         "date": datetime.date.today().isoformat(),
         "digest": digest(records),
         "versions": {"python": platform.python_version(), **versions},

@@ -133,8 +133,7 @@ UNUSABLE = {
         "0.466965"
     ),
     ("mine:Rotary", "--init", "dim, theta"): (
-        "cannot be checked: call: 'dim' is no word of this contract (base, d_model, factor,\n"
-        "head_dim, long_factor, max_len, short_factor, trained_length)"
+        "cannot be checked: init: 'dim' is no word of this contract (base, head_dim, max_len)"
     ),
 }
 
