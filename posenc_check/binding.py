@@ -17,7 +17,8 @@ NAMES = {
     "q": "query queries xq q_embed",
     "k": "key keys xk",
     "v": "value values xv",
-    "positions": "position pos position_ids input_pos pos_ids offsets p",
+    "positions": "position pos input_pos pos_ids offsets p position_ids",
+    "batch_positions": "position_ids",
     "start": "offset start_pos start_position position_offset seq_offset past_length",
     "length": "sz seq_len seqlen seq_length n_positions num_positions max_seq_len max_len "
     "max_length max_position_embeddings n_ctx context_length block_size n_position "
@@ -81,6 +82,7 @@ class Binding:
         option: str = "call",
     ):
         self.target, self.words, self.option = target, words, option
+        self.guessed = call is None
         self.parts = self._parse(call) if call is not None else self._guess(default)
 
     def __str__(self) -> str:
@@ -123,6 +125,8 @@ class Binding:
         parts, skipped = [], False
         for parameter in named:
             word = self._word(parameter.name, {word for _, word, _ in parts})
+            if isinstance(parameter.default, int) and parameter.default < 0:
+                word = None  # the number of an axis
             if word is None:
                 if parameter.default is inspect.Parameter.empty:
                     raise Unusable(self._unknown(parameter.name))
@@ -130,7 +134,7 @@ class Binding:
                 continue
             keyword = skipped or parameter.kind is KEYWORD_ONLY
             parts.append((parameter.name if keyword else None, word, False))
-        return self._batched(parts, {p.name for p in named})
+        return self._batched(self._sliced(parts), {p.name for p in named})
 
     def _word(self, name: str, taken: set[str]) -> str | None:
         lower = name.lower()
@@ -140,6 +144,12 @@ class Binding:
             if word not in taken and lower in NAMES.get(word, "").split():
                 return word
         return None
+
+    def _sliced(self, parts):
+        """Where tables of cosines come ready for the rows, no start is to be added."""
+        if not {"cos", "pair_cos"} & {word for _, word, _ in parts}:
+            return parts
+        return [(key, word, literal) for key, word, literal in parts if word != "start"]
 
     def _batched(self, parts, names):
         """`unsqueeze_dim` makes room for the heads: such code takes cos and sin of (B, T, D)."""
@@ -152,7 +162,7 @@ class Binding:
         known = ", ".join(sorted(self.words))
         return (
             f"cannot tell what {name_of(self.target)} takes as {name}; say all of its arguments "
-            f"in order with {self.option} (--{self.option}), in these words: {known}"
+            f"in order with {self.option} (--{self.option}), in these words, or as name=5: {known}"
         )
 
 

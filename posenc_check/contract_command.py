@@ -6,6 +6,7 @@ help is what the docstring says of them.
 """
 
 import argparse
+import contextlib
 import inspect
 import json
 import re
@@ -37,16 +38,27 @@ def run_contract(asked: argparse.Namespace) -> int:
     names = _keywords(asked.check)
     options = {name: getattr(asked, name) for name in names if hasattr(asked, name)}
     try:
-        report = asked.check(load(asked.target), **options)
+        # What the code under check prints is no part of the report.
+        with contextlib.redirect_stdout(sys.stderr):
+            report = asked.check(load(asked.target), **options)
+    except KeyboardInterrupt:
+        return _refused(asked, "stopped")
     except (Unusable, ValueError) as error:
-        print(f"posenc_check: {error}", file=sys.stderr)
+        status = _refused(asked, str(error))
         if asked.traceback and getattr(error, "traceback", ""):
             print(error.traceback, file=sys.stderr, end="")
-        return UNUSABLE
+        return status
     print(json.dumps(report.as_dict(), indent=1) if asked.json else report)
     if asked.traceback and report.traceback:
         print(report.traceback, file=sys.stderr, end="")
     return report.exit_code
+
+
+def _refused(asked: argparse.Namespace, text: str) -> int:
+    print(f"posenc_check: {text}", file=sys.stderr)
+    if asked.json:
+        print(json.dumps({"passed": False, "unusable": text}, indent=1))
+    return UNUSABLE
 
 
 def _keywords(check) -> dict[str, inspect.Parameter]:
@@ -56,7 +68,9 @@ def _keywords(check) -> dict[str, inspect.Parameter]:
 
 def _options(parser: argparse.ArgumentParser, check) -> None:
     hints = typing.get_type_hints(check)
-    help_of = dict(re.findall(r"^    (\w+): (.*)$", inspect.getdoc(check), re.MULTILINE))
+    # An argument is indented by four, the later lines of its text by eight.
+    entry = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+    help_of = {name: " ".join(text.split()) for name, text in entry.findall(inspect.getdoc(check))}
     for name, parameter in _keywords(check).items():
         kind, choices = _kind(hints[name])
         required = parameter.default is parameter.empty

@@ -15,6 +15,9 @@ from posenc_check.report import Report, Requirement
 from posenc_check.subject import Subject, Unusable
 
 
+HINT = "What it takes was guessed from the names of its parameters; call (--call) says it."
+
+
 class Examination:
     """Use as `with Examination(...) as exam:`; the report is `exam.report`."""
 
@@ -24,6 +27,8 @@ class Examination:
     def called(self, subject: Subject) -> Subject:
         """From here on the report says how the subject is called."""
         self.report.called_as = subject.name
+        if subject.binding.guessed:
+            self.report.hint = HINT
         return subject
 
     def __enter__(self) -> "Examination":
@@ -32,7 +37,12 @@ class Examination:
     def __exit__(self, kind, error, trace) -> bool:
         if not isinstance(error, Unusable):
             return False
-        self.report.unusable, self.report.traceback = str(error), error.traceback
+        self.report.traceback = self.report.traceback or error.traceback
+        if not self.report.requirements:
+            self.report.unusable = str(error)
+        else:  # what was found before stands
+            name = "can be asked everything"
+            self._add(Requirement(name, "fail", "docs/check/your_code.md", reason=str(error)))
         return True
 
     def values(

@@ -37,7 +37,9 @@ class Factory:
     def instance(self, values: dict):
         """What is called: a module is put into eval mode, so that dropout does nothing."""
         if not self.is_class:
-            made = copy.deepcopy(self.target) if self.is_module else self.target
+            made = self.target
+            if self.is_module:
+                made = guarded(copy.deepcopy, f"copying {name_of(made)}", (made,), {})
         else:
             args, kwargs = self.init.arguments(values)
             made = guarded(self.target, str(self.init), args, kwargs)

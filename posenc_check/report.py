@@ -5,7 +5,7 @@ import textwrap
 from dataclasses import asdict, dataclass, field
 
 FINE, FAILED, UNUSABLE = 0, 1, 2
-WIDTH = 88
+WIDTH = 80
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Report:
     options: dict
     requirements: list[Requirement] = field(default_factory=list)
     unusable: str = ""  # why nothing can be said; empty if something can
+    hint: str = ""  # how to say what the subject takes, if that was guessed
     traceback: str = ""  # of the subject's own exception
 
     @property
@@ -75,6 +76,7 @@ class Report:
         lines.append("")
         if self.unusable:
             lines += _wrapped(f"cannot be checked: {self.unusable}", "")
+            lines += _wrapped(self.hint, "") if self.traceback else []
         else:
             asked = [found for found in self.requirements if found.status != "skip"]
             lines.append(f"{len(self.failures)} of {len(asked)} requirements failed")

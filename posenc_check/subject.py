@@ -38,7 +38,7 @@ class Subject:
         for (key, word, _), before, after in zip(
             self.binding.parts, given, [*args, *kwargs.values()], strict=True
         ):
-            if isinstance(before, Tensor) and not unchanged(before, after):
+            if not unchanged(before, after):
                 raise Unusable(f"{self.name} changes its argument {key or word} in place")
         return answer
 
@@ -47,7 +47,7 @@ def guarded(target: Callable, name: str, args, kwargs):
     """The answer of a call; whatever it raises becomes Unusable, with the traceback kept."""
     try:
         return target(*args, **kwargs)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         text = f"{name} raised {type(error).__name__}: {str(error).strip() or 'no text'}"
         raise Unusable(text, trace=traceback.format_exc()) from error
 
@@ -60,6 +60,10 @@ def copied(value):
     return copy.deepcopy(value)
 
 
-def unchanged(before: Tensor, after: Tensor) -> bool:
-    # Compared as stored, so that NaN equals itself.
-    return torch.equal(torch.nan_to_num(before), torch.nan_to_num(after))
+def unchanged(before, after) -> bool:
+    if isinstance(before, Tensor):
+        # NaN equals itself here.
+        return torch.equal(torch.nan_to_num(before), torch.nan_to_num(after))
+    if isinstance(before, list):
+        return len(before) == len(after) and all(map(unchanged, before, after))
+    return before == after

@@ -19,9 +19,13 @@ def load(name: str):
     module = _file(place) if place.endswith(".py") else _module(place)
     found = module
     for part in path.split("."):
-        if not hasattr(found, part):
-            raise Unusable(f"{place} has no {path}{_near(module)}")
-        found = getattr(found, part)
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise Unusable(f"{place} has no {path}{_near(module)}") from None
+        except Exception as error:
+            text = f"{name} raised {type(error).__name__}: {error}"
+            raise Unusable(text, traceback.format_exc()) from error
     if not callable(found):
         raise Unusable(f"{name} must be callable, got {type(found).__name__}")
     return found
@@ -38,6 +42,7 @@ def _file(place: str):
         raise Unusable(f"there is no file {place}")
     spec = importlib.util.spec_from_file_location(Path(place).stem, place)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look themselves up there
     # Its own imports are looked up beside it, as when it is run.
     sys.path.insert(0, str(Path(place).resolve().parent))
     return _imported(place, lambda: (spec.loader.exec_module(module), module)[1])
@@ -50,6 +55,8 @@ def _imported(place: str, run):
         if isinstance(error, KeyboardInterrupt):
             raise
         text = f"importing {place} raised {type(error).__name__}: {error}"
+        if "relative import" in str(error):
+            text += "; name a module of a package as package.module:name"
         raise Unusable(text, traceback.format_exc()) from error
 
 

@@ -58,13 +58,16 @@ def joined_causes(calls: Sequence[Sequence[tuple[str, Callable[[], Tensor]]]]) -
     ]
 
 
+# torch reads uint8 and bool as masks, and F.embedding takes no other type than these.
+INDICES = (torch.int64, torch.int32)
+
+
 def whole(exam: Examination, subject, values: dict, *, page: str) -> None:
     """A requirement: the answer can be the index of a table."""
 
     def problem() -> str:
         dtype = read(subject(values), "whole numbers").dtype
-        fine = not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
-        return "" if fine else f"returns {dtype}"
+        return "" if dtype in INDICES else f"returns {dtype}, must be int64 or int32"
 
-    cause = "a lookup needs an integer type: round down, then cast with .long()"
+    cause = "a lookup needs an integer type of 64 or 32 bits: round down, then cast with .long()"
     exam.holds("returns whole numbers, to look up rows with", problem, page=page, cause=cause)

@@ -8,14 +8,14 @@ from torch import Tensor
 
 from posenc_check.binding import name_of
 from posenc_check.causes import Cause
-from posenc_check.contracts.cache_runs import PROBES, TOLERANCE, Runs, differs, exchanged
+from posenc_check.contracts.cache_order import late_order, order
+from posenc_check.contracts.cache_runs import TOLERANCE, Runs
 from posenc_check.examination import Examination
 from posenc_check.report import Report
 from posenc_check.subject import Unusable
 from posenc_check.wrong_forms import cache as wrong
 
 PAGE = "docs/guides/decoding.md"
-WHY = "docs/why-order.md"
 LONG = [3, *[1] * 29]
 CHUNKS = {
     "a prefill, then single tokens": [4, 1, 1, 1],
@@ -24,6 +24,8 @@ CHUNKS = {
     "chunks of several sizes": [2, 3, 1],
     "many steps": LONG,
 }
+# Longer than the small tables and buffers that code begins with.
+FAR = 160
 
 
 def check_cache(
@@ -31,6 +33,7 @@ def check_cache(
     *,
     d_model: int = 8,
     ordered: bool = True,
+    max_len: int = FAR,
     call: str | None = None,
     init: str | None = None,
 ) -> Report:
@@ -42,6 +45,7 @@ def check_cache(
             next tokens, remembers them, and gives back (B, T, width).
         d_model: width of x.
         ordered: whether order must be seen; False for attention without positions.
+        max_len: tokens that a step has room for; no more than 160 of them are asked for.
         call: what a step takes, in order: x, start (number of cached tokens), positions.
         init: what make takes, in order: d_model.
 
@@ -49,19 +53,25 @@ def check_cache(
         The report.
 
     Raises:
-        ValueError: if d_model is below 1.
+        ValueError: if d_model is below 1, or max_len below 32.
     """
     if d_model < 1:
         raise ValueError(f"d_model must be positive, got {d_model}")
+    if max_len < sum(LONG):
+        raise ValueError(f"max_len must be at least {sum(LONG)}, got {max_len}")
+    far = min(max_len, FAR)
     exam = Examination("cache", name_of(make), d_model=d_model, ordered=ordered)
     with exam:
         asked = Asked(exam, Runs(exam, make, d_model, call, init))
         asked.empty()
         asked.causal()
         asked.batch()
-        asked.order(ordered)
+        early = order(exam, asked.runs, ordered)
         for name, chunks in CHUNKS.items():
             asked.equals(f"equals the full pass: {name}", chunks)
+        late_order(exam, asked.runs, ordered, early, far)
+        name = "equals the full pass: a long prefill, single tokens, and a chunk"
+        asked.equals(name, [far - 10, 1, 1, 1, 7])
     return exam.report
 
 
@@ -99,33 +109,19 @@ class Asked:
 
         self._alone(name, lambda: self.runs.run(x, [3, 2]), alone, wrong.MIXED)
 
-    def order(self, wanted: bool) -> None:
-        name = "the order of earlier tokens counts"
-        if not wanted:
-            return self.exam.skip(name, "ordered is False", page=WHY)
-
-        def problem() -> str:
-            # Small inputs too: a softmax that is nearly a choice hides where tokens stand.
-            for size in (1, 0.3, 0.1):
-                x = size * self.runs.tokens(5, PROBES)
-                if differs(self.runs.run(x), self.runs.run(exchanged(x, 0, 2)))[-1]:
-                    return ""
-            return "tokens 0 and 2 change places, and token 4 comes out the same"
-
-        self.exam.holds(name, problem, page=WHY, cause=wrong.ORDERLESS)
-
     def equals(self, name: str, chunks: list[int]) -> None:
-        x = self.runs.tokens(sum(chunks))
+        x, long = self.runs.tokens(sum(chunks)), sum(chunks) >= sum(LONG)
 
         def cause() -> str:
             if self.known:
                 return self.known
-            if chunks == LONG and self.short_right:
+            if long and self.short_right:
                 return wrong.long_diagnosis(self.runs, chunks)
             return self.diagnosis()
 
         got, expected = lambda: self.runs.run(x, chunks), lambda: self.runs.run(x)
-        self.short_right &= self._same(name, got, expected, cause, chunks)
+        same = self._same(name, got, expected, cause, chunks)
+        self.short_right &= same or long
 
     def _alone(self, name, got, expected, text: str) -> None:
         """Its failure explains all that follow."""

@@ -2,16 +2,19 @@
 """Runs of attention with a cache: the same tokens, in chunks of any size, from a fresh start."""
 
 import copy
+import inspect
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from posenc_check.binding import Binding
+from posenc_check.binding import Binding, name_of
 from posenc_check.examination import describe
 from posenc_check.subject import Subject, Unusable, guarded
 
 WORDS = ["x", "start", "positions"]
+# Parameters that bring the cache of the call before.
+HANDED = "past past_key_value past_key_values cache kv_cache layer_past state".split()
 # Both runs compute the same numbers; one that rotates in float32 keeps 6 digits of them.
 TOLERANCE = 1e-5
 # Sequences to find a cause with: where one softmax is a hard choice, another is not.
@@ -29,7 +32,7 @@ class Runs:
     def fresh(self) -> Subject:
         """A step with an empty cache, and the weights of every other one."""
         if self.init is None:
-            step = copy.deepcopy(self.make)
+            step = guarded(copy.deepcopy, f"copying {name_of(self.make)}", (self.make,), {})
         else:
             args, kwargs = self.init.arguments({"d_model": self.d_model})
             with torch.random.fork_rng(devices=[]):
@@ -40,6 +43,8 @@ class Runs:
         if isinstance(step, nn.Module):
             step = step.double().eval()
         target = step.forward if isinstance(step, nn.Module) else step
+        if self.call is None:
+            _keeps_its_cache(target, name_of(step))
         subject = Subject(step, Binding(target, self.call, WORDS, "x"))
         if self.init is not None:
             subject.name = f"{self.init} -> step({str(subject.binding).partition('(')[2]}"
@@ -91,6 +96,19 @@ def exchanged(x: Tensor, i: int, j: int) -> Tensor:
     y = x.clone()
     y[:, i], y[:, j] = x[:, j], x[:, i]
     return y
+
+
+def _keeps_its_cache(step, name: str) -> None:
+    """A step that is handed its cache would start with an empty one each time."""
+    try:
+        handed = [word for word in inspect.signature(step).parameters if word in HANDED]
+    except (TypeError, ValueError):  # it tells no names
+        return
+    if handed:
+        raise Unusable(
+            f"{name} is handed its cache as {handed[0]}: give a factory instead, whose "
+            "step remembers what came back and passes it on in its next call"
+        )
 
 
 def _read(y, part: Tensor) -> Tensor:

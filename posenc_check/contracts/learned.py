@@ -3,9 +3,14 @@
 
 from typing import Literal
 
-import torch
-
-from posenc_check.contracts.learned_case import INIT_WORDS, WORDS, Case, settings, table_of
+from posenc_check.contracts.learned_case import (
+    INIT_WORDS,
+    WORDS,
+    Case,
+    filled,
+    settings,
+    table_of,
+)
 from posenc_check.contracts.learned_range import past_the_table
 from posenc_check.contracts.learned_training import dtype_kept, training
 from posenc_check.examination import Examination
@@ -71,8 +76,7 @@ class Asked:
         self.exam, self.new, self.said = exam, new, said
         self.module = new.instance(said.init)
         self.name, self.table = table_of(self.module, said)
-        with torch.no_grad():
-            self.table.copy_(said.table().reshape(self.table.shape))
+        filled(self.table, said)
         self.subject = new.bound(self.module)
         self.any = self.subject.takes("positions", "batch_positions")
         self.anywhere = self.any or self.subject.takes("start")

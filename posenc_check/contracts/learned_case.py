@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One call of a learned encoding whose table holds known numbers, and its right answer."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -52,17 +53,27 @@ def settings(d_model, max_len, first_row, axes, returns) -> Settings:
 
 
 def table_of(module: nn.Module, said: Settings) -> tuple[str, Tensor]:
-    """The one tensor of the module that can be the table, by its size."""
+    """The one tensor of the module that can be the table: by its size, then by its shape."""
     if not isinstance(module, nn.Module):
         raise Unusable(f"must be a module or the class of one, got {type(module).__name__}")
-    wanted = (said.first_row + said.max_len) * said.d_model
+    shape = (said.first_row + said.max_len, said.d_model)
     held = [*module.named_parameters(), *module.named_buffers()]
-    found = [(name, t) for name, t in held if t.numel() == wanted]
+    found = [(name, t) for name, t in held if t.numel() == math.prod(shape)]
+    if len(found) > 1:
+        layers = [name for name, layer in module.named_modules() if isinstance(layer, nn.Linear)]
+        rows = [(name, t) for name, t in found if tuple(t.squeeze().shape) == shape]
+        found = [one for one in rows if one[0].rpartition(".")[0] not in layers]
     if len(found) != 1:
         sizes = ", ".join(f"{name} {tuple(t.shape)}" for name, t in held) or "nothing"
         rows = f"{said.first_row + said.max_len} rows of {said.d_model}"
         raise Unusable(f"must hold one table of {rows}; it holds {sizes}")
     return found[0]
+
+
+def filled(table: Tensor, said: Settings) -> Tensor:
+    """The same tensor, with known numbers in it."""
+    with torch.no_grad():
+        return table.copy_(said.table().reshape(table.shape))
 
 
 class Case:

@@ -2,9 +2,11 @@
 """What a learned table must satisfy to be trained, and not to change the dtype of x."""
 
 import torch
+from torch import nn
 
-from posenc_check.contracts.learned_case import Case
-from posenc_check.subject import guarded
+from posenc_check.contracts.learned_case import Case, filled, table_of
+from posenc_check.subject import Unusable, guarded
+from posenc_check.wrong_forms.learned import causes
 
 PAGE = "docs/methods/learned.md"
 
@@ -30,6 +32,8 @@ def training(asked) -> None:
     def trained() -> str:
         return "" if asked.table.requires_grad else f"{asked.name} takes no gradient"
 
+    _starts(asked)
+    _in_training(asked)
     cause = "the table is a buffer, or is frozen: its rows stay as they were drawn"
     asked.exam.holds("trains its table", trained, page=PAGE, cause=cause)
     name = "the gradient reaches the rows that were read, and no other"
@@ -50,3 +54,45 @@ def training(asked) -> None:
 
     cause = "the rows are detached, or a copy of the table is read"
     asked.exam.holds(name, problem, page=PAGE, cause=cause)
+
+
+def _starts(asked) -> None:
+    def problem() -> str:
+        _, table = table_of(asked.new.instance(asked.said.init), asked.said)
+        n = int((~table.isfinite()).sum())
+        return f"{n} of {table.numel()} numbers of a new table are not finite" if n else ""
+
+    cause = "the table is filled with NaN, or is memory that nothing has written"
+    asked.exam.holds("starts from finite numbers", problem, page=PAGE, cause=cause)
+
+
+def _in_training(asked) -> None:
+    """What eval mode gives, where no dropout is left."""
+    name = "gives the same in training mode"
+    module = asked.new.instance(asked.said.init)
+    filled(table_of(module, asked.said)[1], asked.said)
+    for layer in module.modules():
+        if isinstance(layer, nn.Dropout):
+            layer.p = 0.0
+    subject, case = asked.new.bound(module), Case(asked.said, range(5), 3, seed=9)
+
+    def answer(training: bool = True) -> torch.Tensor:
+        module.train(training)
+        return case.read(subject(case.values()))
+
+    try:
+        expected, draws = answer(training=False).double(), [answer(), answer()]
+    except Unusable as error:
+        text = str(error)
+        return asked.exam.holds(name, lambda: text, page=PAGE)
+    if not torch.equal(*draws):
+        return asked.exam.skip(name, "it draws numbers there, as dropout does", page=PAGE)
+    asked.exam.values(
+        name,
+        answer,
+        expected,
+        page=PAGE,
+        tolerance=1e-6 * (1 + expected.abs().max()),  # one float32 sum
+        where=case.where,
+        causes=causes(case.form()),
+    )

@@ -5,6 +5,7 @@ The length is the largest position plus 1: not the rows of this call, of which a
 one, and not the longest sequence seen before.
 """
 
+import math
 from dataclasses import replace
 from typing import Literal
 
@@ -66,9 +67,9 @@ def check_length_rule(
     """
     if rule not in ("dynamic_ntk", "longrope"):
         raise ValueError(f"rule must be dynamic_ntk or longrope, got {rule!r}")
-    if not factor > 1 or not 8 <= trained_length <= 32:
+    if not 1 < factor < math.inf or not 8 <= trained_length <= 32:
         raise ValueError(
-            "factor must be larger than 1 and trained_length from 8 to 32, "
+            "factor must be finite and larger than 1, trained_length from 8 to 32, "
             f"got {factor:g} and {trained_length}"
         )
     said = settings(layout, head_dim, base, None, axes, attention_factor)
@@ -125,4 +126,4 @@ class _Asked:
 
 def _answer(case: Case, subject, means: Setting, two: bool):
     length = {"length": int(case.positions.max()) + 1}
-    return case.read(subject(means.values() | case.values(torch.float32) | length), two)
+    return case.read(subject(means.values() | case.values(torch.float32, two) | length), two)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """mask: does a causal mask let each query see its own key and the ones before, cached or not?"""
 
+import functools
+
 import torch
 from torch import Tensor
 
@@ -8,13 +10,15 @@ from posenc_check.contracts.answers import joined, joined_causes, place, spread
 from posenc_check.factory import Factory
 from posenc_check.report import Report
 from posenc_check.subject import Unusable
-from posenc_check.wrong_forms.mask import forms
+from posenc_check.wrong_forms.mask import forms, windows
 
 PAGE = "docs/guides/decoding.md"
 WORDS = ["q_len", "k_len", "length", "start", "q_positions", "k_positions"]
 ANY_KEYS = ("k_len", "start", "k_positions")
 # Added to logits of ordinary size, this leaves a weight of 0 in every dtype.
 LOW = -1e4
+# More keys than a buffer of 256 rows, or a number of 8 bits, has room for.
+FAR = 300
 
 
 def check_mask(mask, *, call: str | None = None, init: str | None = None) -> Report:
@@ -34,11 +38,11 @@ def check_mask(mask, *, call: str | None = None, init: str | None = None) -> Rep
     with Factory.examine("mask", mask, WORDS, "q_len, k_len", call, init, {}) as (exam, new):
         subject = new({})
         _asks(exam, subject, "a query sees its own key and those before it", [(4, 4)])
-        _asks(exam, subject, "takes any length", [(1, 1), (2, 2), (7, 7), (70, 70)])
+        _asks(exam, subject, "takes any length", [(1, 1), (2, 2), (7, 7), (70, 70), (FAR, FAR)])
         one, some = "one query sees every cached key", "more queries stand behind the cached keys"
         if subject.takes(*ANY_KEYS):
-            _asks(exam, subject, one, [(1, 4), (1, 9)])
-            _asks(exam, subject, some, [(2, 5), (3, 7), (4, 5)])
+            _asks(exam, subject, one, [(1, 4), (1, 9), (1, FAR)])
+            _asks(exam, subject, some, [(2, 5), (3, 7), (4, 5), (5, FAR)])
         else:
             for name in (one, some):
                 exam.skip(name, "no number of keys is passed", page=PAGE)
@@ -60,11 +64,15 @@ def _asks(exam, subject, name: str, sizes) -> None:
         page=PAGE,
         tolerance=0.0,
         where=where,
-        causes=joined_causes([list(forms(*size)) for size in sizes]),
+        causes=lambda got: [
+            *joined_causes([list(forms(*size)) for size in sizes]),
+            *windows(got.split([q_len * k_len for q_len, k_len in sizes]), sizes),
+        ],
         show=lambda value: "may attend" if value else "may not",
     )
 
 
+@functools.cache
 def _right(q_len: int, k_len: int) -> Tensor:
     """Query i of the call is token k_len - q_len + i."""
     rows = [[j <= k_len - q_len + i for j in range(k_len)] for i in range(q_len)]

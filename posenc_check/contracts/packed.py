@@ -7,6 +7,7 @@ from posenc_check.causes import Cause
 from posenc_check.contracts import answers
 from posenc_check.factory import Factory
 from posenc_check.report import Report
+from posenc_check.subject import Unusable
 from posenc_check.wrong_forms.counting import packed as wrong_packed
 
 PAGE = "docs/guides/decoding.md"
@@ -34,6 +35,7 @@ def check_packed(positions, *, call: str | None = None, init: str | None = None)
         subject = new({})
         for name, lengths in SIZES:
             _counted(exam, subject, name, lengths)
+        _empty(exam, subject)
         answers.whole(exam, subject, _values([3, 2]), page=PAGE)
     return exam.report
 
@@ -58,9 +60,8 @@ def _counted(exam, subject, name: str, lengths: list[int]) -> None:
         document, at = places[index[0]]
         return f"token {at} of document {document}"
 
-    shown = ", ".join(map(str, lengths))
     exam.values(
-        f"{name}: {shown} tokens",
+        _named(name, lengths),
         lambda: _row(subject(_values(lengths)), len(places)),
         torch.tensor([float(at) for _, at in places], dtype=torch.float64),
         page=PAGE,
@@ -70,6 +71,23 @@ def _counted(exam, subject, name: str, lengths: list[int]) -> None:
             Cause(text, lambda form=form: form.double()) for text, form in wrong_packed(lengths)
         ],
     )
+
+
+def _empty(exam, subject) -> None:
+    """A document without tokens may be refused in words; it must not move the others."""
+    name, lengths = "takes a document without tokens, or refuses it", [2, 0, 3]
+    try:
+        subject(_values(lengths))
+    except Unusable as error:
+        refused = "raised ValueError" in str(error)
+        text = "" if refused else str(error)
+        cause = "an empty document is not refused in words"
+        return exam.holds(_named(name, lengths), lambda: text, page=PAGE, cause=cause)
+    _counted(exam, subject, name, lengths)
+
+
+def _named(name: str, lengths: list[int]) -> str:
+    return f"{name}: {', '.join(map(str, lengths))} tokens"
 
 
 def _row(answer, total: int):

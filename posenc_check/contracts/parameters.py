@@ -76,6 +76,8 @@ def blocks(head_dim: int, base: float):
     yield "reads rope_type yarn", Block(yarn, means)
     bounds = {"beta_fast": 16.0, "beta_slow": 2.0}
     yield "reads beta_fast and beta_slow", Block(yarn | bounds, replace(means, **bounds))
+    text = yarn | {"truncate": False}
+    yield "reads truncate", Block(text, replace(means, truncate=False))
     llama = {
         "rope_type": "llama3",
         "factor": 8.0,

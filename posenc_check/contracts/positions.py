@@ -32,6 +32,7 @@ def check_positions(
 
     Args:
         positions: takes a mask (B, S) with 1 for a real token; gives (B, S), or (B,) for next.
+            Real tokens stand in one run: no mask with pads between them is asked.
         gives: positions of the tokens, or that of the next token of each row.
         first: position of the first real token, more than 0 in models that keep some rows.
         call: what it takes, in order: mask, pads (its opposite), length.

@@ -66,18 +66,23 @@ def check_rope(
     with Factory.examine(
         "rope", rotate, WORDS, "x, positions", call, init, options, INIT_WORDS
     ) as (exam, new):
-        asked = Asked(exam, new(_init(said, max_position)), said, max_position)
+        init = init_values(new, said, max_position)
+        asked = Asked(exam, new(init), said, max_position)
         _values(asked)
         _far(asked)
         _dtypes(asked)
-        _memory(asked, new)
+        _memory(asked, new(init))
         _gradient(asked)
-        module_requirements(asked, new, export)
+        module_requirements(asked, new, init, export)
     return exam.report
 
 
-def _init(said: Settings, max_position: int) -> dict:
-    return {"head_dim": said.rotary_dim, "base": said.base, "max_len": max_position}
+def init_values(new: Factory, said: Settings, max_position: int) -> dict:
+    """What its class is made with; a class of one width gets the width that turns."""
+    both = new.is_class and new.init.takes("rotary_dim")
+    head_dim = said.head_dim if both else said.rotary_dim
+    sizes = {"head_dim": head_dim, "rotary_dim": said.rotary_dim}
+    return sizes | {"base": said.base, "max_len": max_position}
 
 
 class Asked:
@@ -98,19 +103,20 @@ class Asked:
         return list(range(first, first + len(wanted)))
 
     def turns(
-        self, name, case: Case, dtype=torch.float32, page=PAGE, subject=None, fault=None
+        self, name, case: Case, dtype=torch.float32, page=PAGE, subject=None, faults=()
     ) -> bool:
         """One requirement: the answer for a case is the oracle's.
 
-        fault is the text of a wrong form of this requirement alone, and how it changes the right one.
+        faults are wrong forms of this requirement alone: a text, and a change of the right form.
         """
         x, form = case.form(self.two)
 
         def explained(got: Tensor):
-            if fault:
-                yield Cause(fault[0], lambda: turned(x, fault[1](form)))
-            # Pairs of faults are many: they are tried once.
-            yield from causes(x, form, pairs=not self.exam.report.requirements)(got)
+            for text, change in faults:
+                yield Cause(text, lambda change=change: turned(x, change(form)))
+            # Pairs of faults, and faults of one of two, are many: they are tried once.
+            first = not self.exam.report.requirements
+            yield from causes(x, form, pairs=first, both=first and self.two)(got)
 
         return self.exam.values(
             name,
@@ -154,6 +160,8 @@ def _values(asked: Asked) -> None:
     # sizes come second.
     case = Case(asked.said, (2, 3), asked.positions([2, 3, 4, 5]), seed=1)
     asked.turns("takes any batch, heads, and length", case)
+    case = Case(asked.said, (2, 3), asked.positions([2, 3, 4, 5]), seed=1, view=True)
+    asked.turns("takes a transposed view, as models pass it", case)
     case = Case(asked.said, (1, 2), asked.positions([9]), seed=2)
     asked.turns("takes one token, as in decoding", case, page=DECODING)
     name = "takes positions in any order"
@@ -165,7 +173,7 @@ def _values(asked: Asked) -> None:
     if asked.subject.takes("batch_positions", "batch_cos", "batch_sin") and "B" in asked.said.axes:
         asked.turns(name, Case(asked.said, (2, 3), [[4, 5, 6, 7, 8], [0, 0, 1, 2, 9]], seed=4))
     else:
-        asked.exam.skip(name, "no positions of shape (B, T) are passed", page=DECODING)
+        asked.exam.skip(name, 'call="x, batch_positions" passes them', page=DECODING)
 
 
 def _far(asked: Asked) -> None:
@@ -193,7 +201,7 @@ def _dtypes(asked: Asked) -> None:
         case = Case(asked.said, (2, 3), asked.positions([1, 2, 3, 4]), seed=6)
         found = []
         for dtype in DTYPES:
-            answer = asked.subject(case.values(dtype))
+            answer = asked.subject(case.values(dtype, asked.two))
             parts = answer if asked.two else [answer]
             found += [f"{dtype} became {y.dtype}" for y in parts if y.dtype != dtype]
         return "; ".join(found)
@@ -202,50 +210,66 @@ def _dtypes(asked: Asked) -> None:
     asked.exam.holds("returns the dtype of its input", problem, page=PRECISION, cause=cause)
 
 
-def _memory(asked: Asked, new) -> None:
-    """A table that an earlier call made must serve the later one, or be made anew."""
+def _memory(asked: Asked, fresh) -> None:
+    """What an instance keeps of a call must serve the next one, or be made anew."""
     name = "an earlier call in bfloat16 changes nothing"
     if asked.angles_given:
         return asked.exam.skip(name, "it is given the angles", page=PRECISION)
-    fresh = new(_init(asked.said, asked.max_position))
     n = min(600, asked.max_position)
     case = Case(asked.said, (1, 1), list(range(n)), seed=7)
     try:
-        fresh(case.values(torch.bfloat16))
+        fresh(case.values(torch.bfloat16, asked.two))
     except Unusable as error:
         return asked.exam.skip(name, f"bfloat16 is not taken: {error}", page=PRECISION)
     asked.turns(name, case, page=PRECISION, subject=fresh)
-    again = Case(asked.said, (2, 3), asked.positions([3, 4, 5]), seed=8)
+    # Nine rows: no call before had as many.
+    first = list(range(3, 12))
+    again = Case(asked.said, (2, 3), asked.positions(first), seed=8)
     asked.turns("an earlier call of another length changes nothing", again, subject=fresh)
-    if asked.start and not asked.any:
-        again = Case(asked.said, (2, 3), [11, 12, 13], seed=9)
-        name = "an earlier call with another start changes nothing"
-        fault = "the angles of an earlier call are used", lambda form: earlier(form, 3)
-        asked.turns(name, again, subject=fresh, fault=fault)
+    if not (asked.any or asked.start):
+        return
+    # As many rows and the same largest position: neither can serve as a key.
+    kept, places = [first, [*range(8), 20]], list(range(12, 21))
+    if asked.any:
+        fresh(Case(asked.said, (2, 3), kept[1], seed=9).values(torch.float32, asked.two))
+    name, text = "an earlier call at other positions changes nothing", "the angles of an earlier call"
+    faults = [(f"{text} are used", lambda form, old=old: at(form, old)) for old in kept]
+    again = Case(asked.said, (2, 3), places, seed=9)
+    asked.turns(name, again, subject=fresh, faults=faults)
 
 
-def earlier(form: Form, start: int) -> Form:
-    return replace(form, positions=form.positions - form.positions.min() + start)
+def at(form: Form, places: list[int]) -> Form:
+    return replace(form, positions=form.positions.new_tensor(places).expand(form.positions.shape))
 
 
 def _gradient(asked: Asked) -> None:
     """The gradient of a rotation is the rotation back; twice, since a kept graph fails then."""
-    if asked.two or asked.said.attention_factor != 1:
-        return
+    name = "passes gradients back, twice"
+    if asked.exam.report.requirements[0].status == "fail":
+        return asked.exam.skip(name, "its values are wrong", page=PAGE)
+    names = ["q", "k"] if asked.two else ["x"]
+    two, factor = asked.two, asked.said.attention_factor
 
     def problem() -> str:
         case = Case(asked.said, (2, 3), asked.positions([1, 2, 3, 4]), seed=10)
-        weight = case.expected(False)  # R x, so that the gradient of <R x, weight> is x
+        rotated = asked.said.rotary_dim
+        weight = case.expected(two)  # R x: the gradient of <R x, weight> is R^T R x
+        right = torch.cat((case.x, case.second)) if two else case.x.clone()
+        right[..., :rotated] *= factor**2
         for _ in range(2):
-            values = case.values(torch.float64)
-            values["x"].requires_grad_(True)
-            answer = case.read(asked.subject(values), False)
+            values = case.values(torch.float64, two)
+            for word in names:
+                values[word].requires_grad_(True)
+            answer = case.read(asked.subject(values), two)
             guarded((answer * weight).sum().backward, "the backward pass", (), {})
-            gradient = case.read(values["x"].grad, False)
-            worst = float((gradient - case.x).abs().max())
+            given = [values[word].grad for word in names]
+            if any(gradient is None for gradient in given):
+                return "no gradient comes back"
+            gradient = case.read(given if two else given[0], two)
+            worst = float((gradient - right).abs().max())
             # The same bound as for the values; two rotations.
-            if worst > 2 * float(tolerance(case, torch.float32).max()):
+            if worst > 2 * factor**2 * float(tolerance(case, torch.float32).max()):
                 return f"the gradient is off by {worst:.3g}"
         return ""
 
-    asked.exam.holds("passes gradients back, twice", problem, page=PAGE)
+    asked.exam.holds(name, problem, page=PAGE)

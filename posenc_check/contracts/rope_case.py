@@ -2,6 +2,7 @@
 """One call of a rotation: the input, in the axes of the subject, and all that it may ask for."""
 
 import copy
+import math
 from dataclasses import dataclass
 
 import torch
@@ -12,10 +13,10 @@ from posenc_check.subject import Unusable
 from posenc_check.wrong_forms.rope import Form
 
 WORDS = (
-    "x q k positions batch_positions start length inv_freq cos sin batch_cos batch_sin "
-    "pair_cos pair_sin pair_complex head_dim base"
+    "x q k batch_positions positions start length inv_freq cos sin batch_cos batch_sin "
+    "pair_cos pair_sin pair_complex head_dim rotary_dim base"
 ).split()
-INIT_WORDS = ("head_dim", "base", "max_len")
+INIT_WORDS = ("head_dim", "rotary_dim", "base", "max_len")
 ANGLES = ("cos", "sin", "batch_cos", "batch_sin", "pair_cos", "pair_sin", "pair_complex")
 LETTERS = "BHTD"
 
@@ -45,16 +46,16 @@ def settings(layout, head_dim, base, rotary_dim, axes, attention_factor) -> Sett
     rotary_dim = head_dim if rotary_dim is None else rotary_dim
     if layout not in ("half", "interleaved"):
         raise ValueError(f"layout must be half or interleaved, got {layout!r}")
-    if head_dim < 4 or head_dim % 2:
-        raise ValueError(f"head_dim must be even and at least 4, got {head_dim}")
+    if not 4 <= head_dim <= 1024 or head_dim % 2:
+        raise ValueError(f"head_dim must be even, from 4 to 1024, got {head_dim}")
     if not 4 <= rotary_dim <= head_dim or rotary_dim % 2:
         raise ValueError(f"rotary_dim must be even, from 4 to head_dim, got {rotary_dim}")
-    if not base > 1:
-        raise ValueError(f"base must be larger than 1, got {base}")
+    if not 1 < base < math.inf:
+        raise ValueError(f"base must be larger than 1 and finite, got {base}")
     if sorted(set(axes)) != sorted(axes) or not {"T", "D"} <= set(axes) <= set(LETTERS):
         raise ValueError(f"axes must be an order of B, H, T, D, with T and D, got {axes!r}")
-    if not attention_factor > 0:
-        raise ValueError(f"attention_factor must be positive, got {attention_factor}")
+    if not 0 < attention_factor < math.inf:
+        raise ValueError(f"attention_factor must be positive and finite, got {attention_factor}")
     return Settings(layout, head_dim, base, rotary_dim, axes, attention_factor)
 
 
@@ -62,12 +63,16 @@ class Case:
     """x (B, H, T, D) in float64 at some positions, and its right answer.
 
     one_by_one: a call for each position, where a call takes only the first one of a range.
+    view: x as a model has it, a transposed view of (B, T, H, D).
     """
 
-    def __init__(self, said: Settings, sizes, positions, seed: int = 0, one_by_one: bool = False):
+    def __init__(
+        self, said: Settings, sizes, positions, seed: int = 0, one_by_one: bool = False,
+        view: bool = False,
+    ):
         n_batch = sizes[0] if "B" in said.axes else 1
         n_heads = sizes[1] if "H" in said.axes else 1
-        self.said, self.one_by_one = said, one_by_one
+        self.said, self.one_by_one, self.view = said, one_by_one, view
         self.positions = torch.as_tensor(positions)  # (T,) or (B, T)
         shape = (n_batch, n_heads, self.positions.shape[-1], said.head_dim)
         draw = torch.Generator().manual_seed(seed)
@@ -79,13 +84,13 @@ class Case:
         """What the subject makes of x, as (B, H, T, D); of q and k, one after the other."""
         two = subject.takes("q") and subject.takes("k")
         if not self.one_by_one:
-            return self.read(subject(self.values(dtype)), two)
+            return self.read(subject(self.values(dtype, two)), two)
         rows = []
         for t, place in enumerate(self.positions.tolist()):
             row = copy.copy(self)
             row.positions = torch.tensor([place])
             row.x, row.second = (x[:, :, t : t + 1] for x in (self.x, self.second))
-            rows.append(row.read(subject(row.values(dtype)), two))
+            rows.append(row.read(subject(row.values(dtype, two)), two))
         return torch.cat(rows, dim=2)
 
     def read(self, answer, two: bool) -> Tensor:
@@ -112,7 +117,7 @@ class Case:
         sizes = (said.base, said.rotary_dim, said.head_dim)
         return x, Form(said.layout, speeds, places, *sizes, factor=said.attention_factor)
 
-    def values(self, dtype: torch.dtype) -> dict:
+    def values(self, dtype: torch.dtype, two: bool = True) -> dict:
         """Every word of the vocabulary."""
         speeds = torch.tensor(self.said.speeds, dtype=torch.float64)
         angle = self.positions.double()[..., None] * speeds  # (T, P) or (B, T, P)
@@ -121,10 +126,12 @@ class Case:
         tables = {"pair_cos": cos, "pair_sin": sin, "cos": self._wide(cos), "sin": self._wide(sin)}
         for name in ("cos", "sin"):
             tables[f"batch_{name}"] = tables[name].expand(batch).contiguous()
+        x = self._forth(self.x.to(dtype))
         return {
-            "x": self._forth(self.x.to(dtype)),
-            "q": self._forth(self.x.to(dtype)),
-            "k": self._forth(self.second.to(dtype)),
+            "x": x,
+            "q": x,
+            # A function of k alone is asked as one of x.
+            "k": self._forth(self.second.to(dtype)) if two else x,
             "positions": self.positions,
             "batch_positions": self.positions.expand(self.x.shape[0], -1).contiguous(),
             "start": int(self.positions.flatten()[0]),
@@ -135,6 +142,7 @@ class Case:
                 torch.complex128 if dtype == torch.float64 else torch.complex64
             ),
             "head_dim": self.said.head_dim,
+            "rotary_dim": self.said.rotary_dim,
             "base": self.said.base,
         }
 
@@ -148,7 +156,11 @@ class Case:
         kept = x.squeeze(1) if "H" not in self.said.axes else x
         kept = kept.squeeze(0) if "B" not in self.said.axes else kept
         have = [letter for letter in LETTERS if letter in self.said.axes]
-        return kept.permute([have.index(letter) for letter in self.said.axes]).contiguous()
+        moved = kept.permute([have.index(letter) for letter in self.said.axes]).contiguous()
+        if self.view and moved.ndim > 2:
+            # The same numbers, as a view of memory in which these two axes are exchanged.
+            moved = moved.transpose(-3, -2).contiguous().transpose(-3, -2)
+        return moved
 
     def _back(self, y):
         axes = self.said.axes

@@ -18,29 +18,34 @@ JUNK = 7.0
 HOOKS = ("reset_parameters", "reset_buffers", "init_buffers", "rope_init")
 
 
-def module_requirements(asked, new, export: bool) -> None:
-    """new is the factory of the subject; the requirements that need a module or a class of one."""
-    said, exam = asked.said, asked.exam
-    init = {"head_dim": said.rotary_dim, "base": said.base, "max_len": asked.max_position}
+def module_requirements(asked, new, init: dict, export: bool) -> None:
+    """The requirements that need a module or a class of one; new makes it from init."""
+    exam = asked.exam
     if export:
         name = "exports without complex numbers"
         exam.holds(name, lambda: _complex_nodes(asked), page=PAGE, cause=COMPLEX)
     if not isinstance(new.instance(init), nn.Module) or asked.angles_given:
         return
-    _state(asked, new.instance(init))
-    _cast(asked, new, init)
-    if new.is_class:
-        _refilled(asked, new, init)
-        _bases(asked, new, init)
-        _growth(asked, new)
+    asks = [_state, _cast, *([_refilled, _bases, _growth] if new.is_class else [])]
+    for ask in asks:
+        try:
+            ask(asked, new, init)
+        except Unusable as error:
+            # It refuses another base or length, or cannot be cast: the other answers stand.
+            exam.skip(ask.__doc__.splitlines()[0], str(error), page=STATE)
 
 
-def _state(asked, module: nn.Module) -> None:
+def _state(asked, new, init) -> None:
+    """Its state dict."""
+
     def problem() -> str:
-        names = ", ".join(module.state_dict())
+        names = ", ".join(new.instance(init).state_dict())
         return f"the state dict holds {names}" if names else ""
 
-    cause = "a constant that can be computed is stored: strict loading fails when it comes or goes"
+    cause = (
+        "a constant that can be computed is stored (persistent=False leaves it out): strict "
+        "loading fails when it comes or goes"
+    )
     name = "keeps no computed constant in its state dict"
     asked.exam.holds(name, problem, page=STATE, cause=cause)
 
@@ -52,14 +57,20 @@ def _far_case(asked) -> Case:
 
 
 def _cast(asked, new, init) -> None:
-    """Buffers that are cast with the weights lose their digits; tables made later lose them too."""
-    module = new.instance(init).to(torch.bfloat16)
+    """After a cast.
+
+    Buffers that are cast with the weights lose their digits; tables made later lose them too.
+    """
+    module = guarded(new.instance(init).to, "module.to(bfloat16)", (torch.bfloat16,), {})
     name = "is right after module.to(bfloat16)"
     asked.turns(name, _far_case(asked), page=PRECISION, subject=new.bound(module))
 
 
 def _refilled(asked, new, init) -> None:
-    """Built without memory and filled later: what no checkpoint holds must be made again."""
+    """After to_empty.
+
+    Built without memory and filled later: what no checkpoint holds must be made again.
+    """
     name = "is right after to_empty"
 
     def build():
@@ -76,10 +87,11 @@ def _refilled(asked, new, init) -> None:
     for buffer in module.buffers():
         buffer.fill_(JUNK)  # empty memory holds anything
     for hook in HOOKS:
-        getattr(module, hook, lambda: None)()
+        if hasattr(module, hook):
+            guarded(getattr(module, hook), hook, (), {})
     case = Case(asked.said, (2, 3), asked.positions([1, 2, 3]), seed=12)
-    fault = "a buffer that is in no checkpoint stays as uninitialised memory", _uninitialised
-    asked.turns(name, case, page=STATE, subject=new.bound(module), fault=fault)
+    faults = [("a buffer that is in no checkpoint stays as uninitialised memory", _uninitialised)]
+    asked.turns(name, case, page=STATE, subject=new.bound(module), faults=faults)
 
 
 def _uninitialised(form: Form) -> Form:
@@ -87,7 +99,7 @@ def _uninitialised(form: Form) -> Form:
 
 
 def _bases(asked, new, init) -> None:
-    """Two instances in one process share no table by mistake."""
+    """Two instances of other bases, which share no table by mistake."""
     name = "has its own base beside another instance"
     if not new.init.takes("base"):
         return asked.exam.skip(name, "its class takes no base", page=PAGE)
@@ -96,22 +108,22 @@ def _bases(asked, new, init) -> None:
         said = replace(asked.said, base=base)
         case = Case(said, (2, 3), asked.positions([1, 2, 3, 4]), seed=13)
         modules.append((case, new(init | {"base": base})))
-        modules[-1][1](case.values(torch.float32))
+        modules[-1][1](case.values(torch.float32, asked.two))
     (case, module), (other, second) = modules
     asked.turns(name, other, subject=second)
     asked.turns("keeps its base when another instance is made", case, subject=module)
 
 
-def _growth(asked, new) -> None:
-    """Past its table a module refuses, or is as exact as before."""
-    name = "past max_len: refuses, or is right"
+def _growth(asked, new, init) -> None:
+    """Past its table, where a module refuses, or is as exact as before."""
+    name = "past max_len: refuses with a ValueError, or is right"
     if not new.init.takes("max_len") or not (asked.any or asked.start):
         return asked.exam.skip(name, "it has no max_len, or takes no positions", page=STATE)
-    values = {"head_dim": asked.said.rotary_dim, "base": asked.said.base, "max_len": 16}
-    module = new.bound(new.instance(values).to(torch.bfloat16))
+    made = new.instance(init | {"max_len": 16})
+    module = new.bound(guarded(made.to, "module.to(bfloat16)", (torch.bfloat16,), {}))
     case = Case(asked.said, (1, 2), [1000, 1001], seed=14)
     try:
-        module(case.values(torch.float32))
+        module(case.values(torch.float32, asked.two))
     except Unusable as error:
         kind = str(error).partition("raised ")[2].partition(":")[0]
         right = kind == "ValueError"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """scaling: does a rule for longer texts give each pair its speed, and the attention factor?"""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
@@ -65,9 +66,9 @@ def check_scaling(
         raise ValueError(f"rule must be one of {', '.join(SPEEDS)}, got {rule!r}")
     if head_dim < 6 or head_dim % 2:
         raise ValueError(f"head_dim must be even and at least 6, got {head_dim}")
-    if not base > 1 or not factor > 1 or trained_length < 256:
+    if not 1 < base < math.inf or not 1 < factor < math.inf or trained_length < 256:
         raise ValueError(
-            "base and factor must be larger than 1 and trained_length at least 256, "
+            "base and factor must be finite and larger than 1, trained_length at least 256, "
             f"got {base:g}, {factor:g}, {trained_length}"
         )
     said = Setting(rule, head_dim, base, factor, trained_length)
@@ -154,6 +155,8 @@ def split(answer) -> tuple[Tensor, float | None]:
             raise Unusable(f"must return inv_freq or (inv_freq, attention_factor), got {len(answer)} values")
         answer, factor = answer
     try:
+        if torch.is_complex(torch.as_tensor(answer)):
+            raise TypeError("complex numbers")
         return torch.as_tensor(answer).double(), None if factor is None else float(factor)
     except (TypeError, ValueError, RuntimeError) as error:
         raise Unusable(f"must return numbers, got {type(answer).__name__}") from error

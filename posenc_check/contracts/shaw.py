@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """shaw: does each pair of a query and a key look up the row of its clipped gap?"""
 
+import functools
+
 import torch
 
 from posenc_check.contracts.answers import joined, joined_causes, place, read, whole
@@ -14,6 +16,8 @@ PAGE = "docs/methods/shaw.md"
 DECODING = "docs/guides/decoding.md"
 WORDS = ["q_len", "k_len", "length", "q_positions", "k_positions", "reach"]
 ANY_KEYS = ("k_len", "k_positions")
+# Gaps that numbers of 8 bits cannot hold.
+FAR = 300
 
 
 def check_shaw(
@@ -44,11 +48,11 @@ def check_shaw(
         n = 3 * reach + 2
         asked.looks_up("near gaps have a row each, key - query + reach", [(reach + 1, reach + 1)])
         asked.looks_up("gaps beyond the reach share the first and the last row", [(n, n)])
-        asked.looks_up("takes any length", [(1, 1), (2, 2), (70, 70)])
+        asked.looks_up("takes any length", [(1, 1), (2, 2), (70, 70), (FAR, FAR)])
         one, some = "one query stands behind its keys", "more queries stand behind the keys"
         if asked.subject.takes(*ANY_KEYS):
-            asked.looks_up(one, [(1, reach + 1), (1, n)], DECODING)
-            asked.looks_up(some, [(2, reach + 1), (4, n)], DECODING)
+            asked.looks_up(one, [(1, reach + 1), (1, n), (1, FAR)], DECODING)
+            asked.looks_up(some, [(2, reach + 1), (4, n), (4, FAR)], DECODING)
         else:
             for name in (one, some):
                 exam.skip(name, "no number of keys is passed", page=DECODING)
@@ -69,7 +73,7 @@ class Asked:
 
     def looks_up(self, name: str, sizes, page: str = PAGE) -> None:
         """One requirement: (queries, keys) of some calls."""
-        right = [self._right(*size) for size in sizes]
+        right = [_right(*size, self.reach) for size in sizes]
         keys = [torch.arange(k_len) for _, k_len in sizes]
         pairs = [(k[len(k) - q_len :], k) for k, (q_len, _) in zip(keys, sizes)]
 
@@ -95,11 +99,11 @@ class Asked:
             raise Unusable(text)
         return got.cpu()
 
-    def _right(self, q_len: int, k_len: int):
-        """One pair at a time, without a clamp."""
-        rows = torch.empty(q_len, k_len, dtype=torch.float64)
-        for i in range(q_len):
-            for j in range(k_len):
-                gap = j - (i + k_len - q_len)
-                rows[i, j] = self.reach + sorted((-self.reach, gap, self.reach))[1]
-        return rows
+
+@functools.cache
+def _right(q_len: int, k_len: int, reach: int) -> torch.Tensor:
+    """One pair at a time, without a clamp."""
+    rows = []
+    for query in range(k_len - q_len, k_len):
+        rows.append([reach + min(max(key - query, -reach), reach) for key in range(k_len)])
+    return torch.tensor(rows, dtype=torch.float64)

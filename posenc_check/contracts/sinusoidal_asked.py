@@ -37,14 +37,15 @@ class Asked:
                 first()
             return case.answer(subject, dtype)
 
+        tolerance = case.tolerance(dtype)
         return self.exam.values(
             name,
             answer,
             case.expected(),
             page=page,
-            tolerance=case.tolerance(dtype),
+            tolerance=tolerance,
             where=case.where,
-            causes=causes(case.form()),
+            causes=causes(case.form(), tolerance),
         )
 
 

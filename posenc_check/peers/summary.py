@@ -3,13 +3,15 @@
 
     python -m posenc_check.peers.summary              # contract by contract
     python -m posenc_check.peers.summary litgpt       # every call of one library
+
+The sentences about differences stand in differences.toml.
 """
 
 import sys
 import textwrap
 
+from posenc_check.peers.difference import Difference, explained, listed, unmet
 from posenc_check.peers.results_file import digest, load
-from posenc_check.report import Report, Requirement
 
 GROUPS = ("transformers", "torch", "jax")
 WIDTH = 78
@@ -28,11 +30,11 @@ def kept() -> tuple[list[dict], dict[str, str]]:
 
 
 def state(record: dict) -> str:
-    """"holds", "differs", or "by choice": a difference that the library documents."""
-    failed = any(one["status"] == "fail" for one in record["requirements"])
-    if not failed and not record["unusable"]:
+    """"holds", "differs", or "by choice": all of its differences are documented by the library."""
+    found = explained(listed(), record)
+    if not found:
         return "holds"
-    return "by choice" if record["note"] else "differs"
+    return "by choice" if all(one and one.documented for _, one in found) else "differs"
 
 
 def overview() -> str:
@@ -64,31 +66,43 @@ def calls(library: str) -> str:
     lines = [f"{library} {versions[library]}"]
     for record in mine:
         lines += _listed(state(record), f"{record['contract']}: {record['of']}")
-        failed = [one["name"] for one in record["requirements"] if one["status"] == "fail"]
-        for name in [*failed, record["unusable"]]:
+        for name in [*(found["name"] for found in unmet(record)), record["unusable"]]:
             lines += textwrap.wrap(name, WIDTH, initial_indent=" " * 14, subsequent_indent=" " * 16)
     return "\n".join(lines)
 
 
-def finding(library: str, contract: str, part: str) -> str:
-    """The failures of the one call whose description holds `part`, as the check prints them."""
+def differences(library: str) -> str:
+    """Each difference of one library: a sentence, its source, the first value, a script."""
     found, versions = kept()
-    fitting = [
-        record
-        for record in found
-        if (record["library"], record["contract"]) == (library, contract) and part in record["of"]
-    ]
-    if len(fitting) != 1:
-        raise ValueError(f"part must fit one call, got {part!r}, which fits {len(fitting)}")
-    record = fitting[0]
-    kept_ones = [Requirement(**{"page": "", **one}) for one in record["requirements"]]
-    failed = [one for one in kept_ones if one.status == "fail"]
-    report = Report(contract, record["of"], "", {}, failed, record["unusable"])
-    head = textwrap.fill(f"{library} {versions[library]}: {record['of']}", WIDTH)
-    asked = sum(one.status != "skip" for one in kept_ones)
-    lines = str(report).splitlines()[:-1]
-    body = [line for line in lines[lines.index("") + 1 :] if line.strip() not in ("", "see")]
-    return "\n".join([head, *body, f"{len(failed)} of {asked} requirements failed"])
+    mine = [record for record in found if record["library"] == library]
+    lines = [f"{library} {versions[library]}"]
+    for one in (entry for entry in listed() if entry.library == library):
+        cases = [
+            (record, failed)
+            for record in mine
+            for failed, reason in explained(listed(), record)
+            if reason == one
+        ]
+        lines += _listed(one.kind, one.says)
+        lines += [line for text in _facts(one, cases) for line in _listed("", text)]
+    return "\n".join(lines)
+
+
+def _facts(one: Difference, cases: list[tuple[dict, dict]]) -> list[str]:
+    facts = []
+    if cases:
+        record, first = cases[0]
+        facts.append(f"called: {record['of']}")
+        if "expected" in first:
+            values = f"expected {first['expected']}, got {first['got']}"
+            facts.append(f"at {first['where']}: {values}")
+        else:
+            facts.append(f"got: {first.get('reason') or record['unusable']}")
+        facts.append(f"requirements not met: {len(cases)}")
+    facts.append(f"expected by: {one.source}")
+    if one.documented:
+        facts.append(f"documented: {one.documented}")
+    return [*facts, f"script: {one.reproduction}.py"]
 
 
 def _listed(word: str, text: str) -> list[str]:

@@ -16,6 +16,9 @@ KEPT = (
 FUTURE = "no causal mask: a token sees the ones behind it, which a cache cannot know"
 MIXED = "the sequences of a batch share cached keys: an axis of the cache is lost"
 ORDERLESS = "no position reaches the attention: earlier tokens are a set to it"
+ENDS = (
+    "positions stop growing: past the last row of a table, or the trained length, tokens share one"
+)
 CALL_LENGTH = (
     "the first chunk differs already: something depends on the length of the call, "
     "not on the position of the token"

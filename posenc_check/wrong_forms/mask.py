@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Causal masks as people have got them wrong: bool, True = may attend, (Tq, Tk)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
+
+from posenc_check.causes import Cause
 
 
 def forms(q_len: int, k_len: int) -> Iterator[tuple[str, Callable[[], Tensor]]]:
@@ -36,3 +38,18 @@ def forms(q_len: int, k_len: int) -> Iterator[tuple[str, Callable[[], Tensor]]]:
         "the new tokens see each other and none of the cached keys",
         lambda: (key <= behind) & (key >= k_len - q_len),
     )
+
+
+def windows(got: Sequence[Tensor], sizes: Sequence[tuple[int, int]]) -> Iterator[Cause]:
+    """A sliding window, as wide as the last query of the longest call shows it."""
+    part, (_, k_len) = max(zip(got, sizes), key=lambda call: call[1][1])
+    width = int(part[-k_len:].sum())
+
+    def simulate() -> Tensor:
+        rows = [
+            torch.arange(k_len - q_len, k_len)[:, None] - torch.arange(k_len)
+            for q_len, k_len in sizes
+        ]
+        return torch.cat([((gap >= 0) & (gap < width)).flatten() for gap in rows]).double()
+
+    yield Cause(f"a query sees the last {width} keys alone: the mask is a window", simulate)

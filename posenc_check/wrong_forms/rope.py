@@ -24,6 +24,8 @@ class Form:
         base, width: what inv_freq was made from; width is the rotated part, 2 P.
         direction: 1 turns (a, b) to (a cos - b sin, b cos + a sin), -1 the other way.
         second: sign of the second coordinate; -1 reflects.
+        exchanged: sine and cosine are taken for each other.
+        out_layout: where the two coordinates of a pair go, if not where they came from.
         rounding: dtype of the speeds, the positions, the angles, and of cos and sin.
     """
 
@@ -36,6 +38,8 @@ class Form:
     factor: float = 1.0
     direction: int = 1
     second: int = 1
+    exchanged: bool = False
+    out_layout: str = ""
     rounding: tuple = (F64, F64, F64, F64)
 
 
@@ -46,6 +50,7 @@ def turned(x: Tensor, form: Form) -> Tensor:
     here = form.positions.to(position_type).to(F64)
     angle = (here[..., None] * speed).to(angle_type).to(F64)  # (B, H, T, P)
     cos, sin = angle.cos().to(table_type).to(F64), angle.sin().to(table_type).to(F64)
+    cos, sin = (sin, cos) if form.exchanged else (cos, sin)
     part = x[..., : 2 * len(speed)]
     if form.layout == "half":
         a, b = part.chunk(2, dim=-1)
@@ -53,7 +58,7 @@ def turned(x: Tensor, form: Form) -> Tensor:
         a, b = part[..., 0::2], part[..., 1::2]
     z = torch.complex(a, b) * torch.complex(cos, form.direction * sin) * form.factor
     first, second = z.real, form.second * z.imag
-    if form.layout == "half":
+    if (form.out_layout or form.layout) == "half":
         y = torch.cat((first, second), dim=-1)
     else:
         y = torch.stack((first, second), dim=-1).flatten(-2)
@@ -86,6 +91,10 @@ def _layout(form: Form) -> Form:
     return replace(form, layout="half" if form.layout == "interleaved" else "interleaved")
 
 
+def _moved(form: Form) -> Form:
+    return replace(form, out_layout=_layout(form).layout)
+
+
 def _head(form: Form) -> Form:
     """All pairs of the head turn, though only a part of them should."""
     speeds = [form.base ** (-2 * i / form.head_dim) for i in range(form.head_dim // 2)]
@@ -107,6 +116,12 @@ CHANGES: list[tuple[str, Callable[[Form], Form]]] = [
     (
         "it turns the other way: the sign of the sine is swapped",
         lambda form: replace(form, direction=-1),
+    ),
+    ("sine and cosine are exchanged", lambda form: replace(form, exchanged=True)),
+    ("the two coordinates of a pair come back in the places of the other layout", _moved),
+    (
+        "the angles are read as degrees",
+        lambda form: replace(form, inv_freq=form.inv_freq * math.pi / 180),
     ),
     ("the second row has the wrong sign: a reflection", lambda form: replace(form, second=-1)),
     (
@@ -173,16 +188,25 @@ CHANGES: list[tuple[str, Callable[[Form], Form]]] = [
 ]
 
 
-def causes(x: Tensor, form: Form, pairs: bool = True) -> Callable[[Tensor], Iterator[Cause]]:
-    """From what was got: single faults, then another base, then pairs of faults if asked."""
+def causes(
+    x: Tensor, form: Form, pairs: bool = True, both: bool = False
+) -> Callable[[Tensor], Iterator[Cause]]:
+    """From what was got: single faults, then another base, then pairs of faults if asked.
+
+    both: x is queries and keys, one behind the other, of which one alone may be wrong.
+    """
     changes = [(STRUCTURE[form.layout], _layout), *CHANGES]
 
     def found(got: Tensor) -> Iterator[Cause]:
         for text, change in changes:
             yield Cause(text, lambda change=change: turned(x, change(form)))
         yield from _other_base(x, form, got)
-        for (one, first), (two, second) in itertools.combinations(changes if pairs else [], 2):
-            yield Cause(f"{one}; and {two}", lambda f=first, s=second: turned(x, s(f(form))))
+        for text, change in changes if both else []:
+            right, wrong = turned(x, form).chunk(2), turned(x, change(form)).chunk(2)
+            yield Cause(f"of k alone: {text}", lambda r=right, w=wrong: torch.cat((r[0], w[1])))
+            yield Cause(f"of q alone: {text}", lambda r=right, w=wrong: torch.cat((w[0], r[1])))
+        for (one, first), (other, second) in itertools.combinations(changes if pairs else [], 2):
+            yield Cause(f"{one}; and {other}", lambda f=first, s=second: turned(x, s(f(form))))
 
     return found
 
@@ -202,5 +226,6 @@ def _other_base(x: Tensor, form: Form, got: Tensor) -> Iterator[Cause]:
     base = speed ** (-form.width / 2)
     powers = [base ** (-2 * i / form.width) for i in range(half)]
     other = replace(form, inv_freq=torch.tensor(powers, dtype=F64))
-    text = f"the base is about {base:.6g}, you said {form.base:g}"
+    rounded = float(f"{base:.4g}")
+    text = f"the base is about {rounded:g}, you said {form.base:g}"
     yield Cause(text, lambda: turned(x, other))

@@ -60,4 +60,8 @@ def forms(q: Tensor, k: Tensor, reach: int) -> Iterator[tuple[str, Callable[[], 
         "the reach is added before the clip: gaps are clipped from 0 to reach",
         lambda: (gap + reach).clamp(0, reach),
     )
+    yield (
+        "far gaps wrap around: they are held in 8 bits, which end at 127",
+        lambda: rows(gap.to(torch.int8).to(gap.dtype), reach),
+    )
     yield "keys and queries are exchanged: the result is transposed", lambda: rows(gap, reach).T

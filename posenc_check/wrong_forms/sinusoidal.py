@@ -9,8 +9,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from posenc_check.causes import Cause
-from posenc_check.wrong_forms.sinusoidal_form import F64, Form, answer
+from posenc_check.causes import Cause, within
+from posenc_check.wrong_forms.sinusoidal_form import F64, Form, answer, kept
 
 
 def _powers(sine, cosine=None):
@@ -147,18 +147,44 @@ CHANGES: list[tuple[str, Callable[[Form], Form]]] = [
 ]
 
 
-def causes(form: Form) -> Callable[[Tensor], Iterator[Cause]]:
-    """From what was got: single faults, then another base, then pairs of faults."""
+def causes(form: Form, tolerance: Tensor) -> Callable[[Tensor], Iterator[Cause]]:
+    """From what was got: single faults, then another base, then pairs of faults.
+
+    tolerance is that of the values, (T, 1).
+    """
     changes = [(STRUCTURE[form.layout], _layout), *CHANGES]
 
     def found(got: Tensor) -> Iterator[Cause]:
+        rows = _telling(form, got)
+
+        def fitting(text: str, changed: Form) -> Iterator[Cause]:
+            if _fits(changed, got, tolerance, rows):
+                yield Cause(text, lambda: answer(changed))
+
         for text, change in changes:
-            yield Cause(text, lambda change=change: answer(change(form)))
+            yield from fitting(text, change(form))
         yield from _other_base(form, got)
         for (one, first), (two, second) in itertools.combinations(changes, 2):
-            yield Cause(f"{one}; and {two}", lambda f=first, s=second: answer(s(f(form))))
+            yield from fitting(f"{one}; and {two}", second(first(form)))
 
     return found
+
+
+def _telling(form: Form, got: Tensor) -> Tensor:
+    """Some rows of the answer; that which is furthest from the right one is among them."""
+    off = (got - answer(form)).abs().nan_to_num(nan=math.inf).amax(-1)  # (T,) or (B, T)
+    off = off if off.ndim == 1 else off.amax(0)
+    return torch.tensor([0, len(off) - 1, int(off.argmax())]).unique()
+
+
+def _fits(changed: Form, got: Tensor, tolerance: Tensor, rows: Tensor) -> bool:
+    """Whether a wrong form gives these rows: most do not, and need not be computed further."""
+    if changed.keep is not kept:
+        return True  # it looks at the table as a whole
+    x = None if changed.x is None else changed.x[:, rows]
+    places = changed.positions.expand(got.shape[:-1])[..., rows]
+    some = answer(replace(changed, positions=places, x=x))
+    return within(got[..., rows, :], some, tolerance[rows] + 1e-6 * some.abs())
 
 
 def _other_base(form: Form, got: Tensor) -> Iterator[Cause]:

@@ -10,6 +10,11 @@ from torch import Tensor
 F64 = torch.float64
 
 
+def kept(table: Tensor) -> Tensor:
+    """No part of the table is changed."""
+    return table
+
+
 @dataclass(frozen=True)
 class Form:
     """All that a table, and its sum with x, is made of.
@@ -30,7 +35,7 @@ class Form:
     columns: str = "sc"
     rounding: tuple = (F64, F64, F64)
     angle_factor: float = 1.0
-    keep: Callable[[Tensor], Tensor] = lambda table: table
+    keep: Callable[[Tensor], Tensor] = kept
     x: Tensor | None = None
     x_factor: float = 1.0
     table_factor: float = 1.0

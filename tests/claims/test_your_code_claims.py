@@ -62,7 +62,7 @@ def test_more_is_asked_of_a_module():
     expected = {
         rotations.NotPersistent: {"is right after module.to(bfloat16)", "is right after to_empty"},
         rotations.LastBase: {"keeps its base when another instance is made"},
-        rotations.Table: {"past max_len: refuses, or is right"},
+        rotations.Table: {"past max_len: refuses with a ValueError, or is right"},
     }
     for module, names in expected.items():
         failed = {found.name for found in check_rope(module, layout="half", max_position=4096).failures}

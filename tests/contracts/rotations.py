@@ -51,6 +51,15 @@ class Remembers(nn.Module):
         return rotated(x, self.angle[start:end].double()).to(x.dtype)
 
 
+def flat_memory(x, positions):
+    """Takes the storage for (B, H, T, D), which a transposed view does not have."""
+    y = right(x, positions)
+    if x.is_contiguous():
+        return y
+    flat = x.transpose(1, 2).contiguous().view(x.shape)
+    return right(flat, positions)
+
+
 class FirstStart(nn.Module):
     """Remembers angles under the length alone."""
 
@@ -63,6 +72,17 @@ class FirstStart(nn.Module):
         if n not in self.known:
             self.known[n] = torch.arange(start, start + n)[:, None].double() * speeds(x)
         return rotated(x, self.known[n])
+
+
+class Memo:
+    """Remembers angles under a key that does not hold all that they depend on."""
+
+    def __init__(self, key):
+        self.key, self.known = key, {}
+
+    def __call__(self, x, positions):
+        angle = positions[:, None].double() * speeds(x)
+        return rotated(x, self.known.setdefault(self.key(x, positions), angle))
 
 
 class KeepsGraph(nn.Module):
@@ -145,6 +165,30 @@ class LastBase(nn.Module):
 
     def forward(self, x, positions):
         return rotated(x, positions[:, None].double() * speeds(x, self.base))
+
+
+class GPTJ(nn.Module):
+    """A part of each head turns; the class takes both widths."""
+
+    def __init__(self, head_dim, rotary_dim):
+        super().__init__()
+        assert rotary_dim <= head_dim
+        self.rotary_dim = rotary_dim
+
+    def forward(self, x, positions):
+        return rotated(x, positions[:, None].double() * speeds(x, width=self.rotary_dim))
+
+
+class Choosy(nn.Module):
+    """Right, and particular about its base and its length."""
+
+    def __init__(self, head_dim, base=10_000.0, max_len=4096):
+        super().__init__()
+        if base != 10_000.0 or max_len < 32:
+            raise ValueError("only one base, and no short tables")
+
+    def forward(self, x, positions):
+        return right(x, positions)
 
 
 def as_complex(x, positions):

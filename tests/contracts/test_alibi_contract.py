@@ -216,7 +216,7 @@ def crash(n_heads, q_len, k_len):
         (
             lambda n_heads, window: None,
             "cannot tell what <lambda> takes as window; say all of its arguments in order with "
-            "call (--call), in these words: k_len, k_positions, length, n_heads, q_len, "
+            "call (--call), in these words, or as name=5: k_len, k_positions, length, n_heads, q_len, "
             "q_positions, slopes",
         ),
     ],

@@ -143,7 +143,7 @@ def crash(n_heads):
         (
             lambda chunk: chunk,
             "cannot tell what <lambda> takes as chunk; say all of its arguments in order with "
-            "call (--call), in these words: n_heads",
+            "call (--call), in these words, or as name=5: n_heads",
         ),
     ],
 )

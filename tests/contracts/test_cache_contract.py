@@ -17,7 +17,8 @@ EMPTY = "starts with an empty cache"
 FUTURE = "a later token changes no earlier output"
 BATCH = "the sequences of a batch do not mix"
 ORDER = "the order of earlier tokens counts"
-PREFILL, SINGLE, CHUNK, SIZES, LONG = (
+LATE = "the order of late tokens counts"
+PREFILL, SINGLE, CHUNK, SIZES, LONG, FAR = (
     f"equals the full pass: {chunks}"
     for chunks in (
         "a prefill, then single tokens",
@@ -25,6 +26,7 @@ PREFILL, SINGLE, CHUNK, SIZES, LONG = (
         "a chunk behind a prefill",
         "chunks of several sizes",
         "many steps",
+        "a long prefill, single tokens, and a chunk",
     )
 )
 RESTARTED = "each call counts from position 0 again"
@@ -81,7 +83,7 @@ class Table(Step):
     """Absolute positions, added to x."""
 
     def __call__(self, x):
-        table = torch.sin(torch.arange(64.0)[:, None] / 7 + torch.arange(8) * 5)
+        table = torch.sin(torch.arange(256.0)[:, None] / 7 + torch.arange(8) * 5)
         return super().__call__(x + table[self.positions(x.shape[1])])
 
     def turn(self, x, positions):
@@ -131,8 +133,10 @@ class Fixed(Step):
 
 
 class Rolling(Step):
+    kept = 16
+
     def join(self, old, new):
-        return super().join(old[:, :, -16:] if old.numel() else old, new)
+        return super().join(old[:, :, -self.kept :] if old.numel() else old, new)
 
 
 def first_batch(self, old, new):
@@ -205,6 +209,15 @@ WRONG = {
         faulty(join=lost), PREFILL, "token 3 does not see token 2",
     ),
     "a rolling cache": (Rolling, LONG, "the first tokens have left the cache"),
+    "a rolling cache of 40": (
+        type("Forty", (Rolling,), {"kept": 40}), FAR, "the first tokens have left the cache"
+    ),
+    "a rolling cache of 16, far": (Rolling, FAR, "the first tokens have left the cache"),
+    "positions end at 32": (
+        faulty(positions=lambda self, n: Step.positions(self, n).clamp(max=32)),
+        LATE,
+        "positions stop growing",
+    ),
     "a full cache": (Fixed, LONG, ""),
     "one cache for all": (Shared, EMPTY, "a run finds what an earlier one cached"),
     "other weights each time": (other_weights, EMPTY, "a run finds what an earlier one cached"),
@@ -297,11 +310,71 @@ def told_its_positions():
 )
 def test_right_forms_pass(make):
     report = check_cache(make, call="x" if make is closure else None)
-    assert len(asked(report)) == 9, str(report)
+    assert len(asked(report)) == 11, str(report)
 
 
 def test_another_width_is_right():
-    assert len(asked(check_cache(Module, d_model=2))) == 9
+    assert len(asked(check_cache(Module, d_model=2))) == 11
+
+
+def test_a_step_of_little_room_is_asked_for_no_more():
+    class Small(Table):
+        """Room for 64 tokens."""
+
+        def positions(self, n):
+            if self.cached + n > 64:
+                raise IndexError("the table has 64 rows")
+            return super().positions(n)
+
+    assert len(asked(check_cache(Small, max_len=64))) == 11
+    assert {found.name for found in check_cache(Small).failures} == {LATE, FAR}
+
+
+class Functional(nn.Module):
+    """Right, but its caller keeps the cache."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = Step().weight
+
+    def forward(self, x, past=None):
+        step = past or Step()
+        step.weight = self.weight
+        return step(x), step
+
+
+def remembering():
+    module, kept = Functional(), [None]
+
+    def step(x):
+        y, kept[0] = module(x, kept[0])
+        return y
+
+    return step
+
+
+@pytest.mark.parametrize("name", ["past", "past_key_values", "kv_cache", "layer_past", "state"])
+def test_a_cache_that_the_caller_keeps_needs_a_factory(name):
+    scope = {}
+    exec(f"def step(x, {name}=None): return x, x", scope)  # noqa: S102
+    for make, called in ((lambda: scope["step"], "step"), (Functional, "Functional")):
+        handed = "past" if make is Functional else name
+        report = check_cache(make)
+        assert report.exit_code == 2
+        assert report.unusable == (
+            f"{called} is handed its cache as {handed}: give a factory instead, whose step "
+            "remembers what came back and passes it on in its next call"
+        )
+    assert len(asked(check_cache(remembering))) == 11
+
+
+class NotALeaf(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.doubled = 2 * nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return x
 
 
 def no_step():
@@ -323,6 +396,11 @@ def stepping(step):
     "make, text",
     [
         (crash, "crash() raised OSError: no weights"),
+        (
+            NotALeaf(),
+            "copying NotALeaf raised RuntimeError: Only Tensors created explicitly by the user "
+            "(graph leaves) support the deepcopy protocol at the moment.",
+        ),
         (no_step, "no_step() must return a step to call, got NoneType"),
         (
             stepping(lambda x: x[:, :1]),
@@ -338,18 +416,22 @@ def stepping(step):
         (
             lambda n_layers: None,
             "cannot tell what <lambda> takes as n_layers; say all of its arguments in order with "
-            "call (--call), in these words: d_model",
+            "call (--call), in these words, or as name=5: d_model",
         ),
     ],
 )
 def test_what_cannot_be_used_is_told_word_for_word(make, text):
     report = check_cache(make)
-    assert report.unusable == text and report.exit_code == 2
+    told = report.unusable
+    assert (told.startswith(text) if make.__class__ is NotALeaf else told == text)
+    assert report.exit_code == 2
 
 
 def test_a_wrong_option_is_refused():
     with raises_exactly(ValueError, "d_model must be positive, got 0"):
         check_cache(Step, d_model=0)
+    with raises_exactly(ValueError, "max_len must be at least 32, got 31"):
+        check_cache(Step, max_len=31)
 
 
 @pytest.mark.parametrize("hardness", [0.3, 2, 5])
@@ -377,4 +459,4 @@ def test_a_right_cache_passes_for_soft_and_for_hard_attention(hardness):
         step.weight = step.weight * hardness
         return step
 
-    assert len(asked(check_cache(make))) == 9
+    assert len(asked(check_cache(make))) == 11

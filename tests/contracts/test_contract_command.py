@@ -61,6 +61,25 @@ class Rotary(nn.Module):
         return apply_rotary(x, torch.arange(offset, offset + x.shape[-2]), self.theta)
 
 
+def leaves(x, positions):
+    import sys
+    sys.exit(0)
+
+
+def prints(x, positions):
+    print("loading")
+    return apply_rotary(x, positions)
+
+
+class Property:
+    @property
+    def rotate(self):
+        raise RuntimeError("not ready")
+
+
+held = Property()
+
+
 class Inner:
     rotate = staticmethod(apply_rotary)
 
@@ -100,9 +119,9 @@ def test_a_wrong_one_has_status_1_and_its_cause(mine, capsys):
     status, out, err = run(capsys, "rope", "mine:starts_at_one", "--layout", "half")
     assert (status, err) == (1, "")
     assert out.startswith(
-        "rope: starts_at_one(x, positions), layout half, head_dim 16, base 10000, axes BHTD\n\n"
+        "rope: starts_at_one(x, positions), layout half, head_dim 16, base 10000, axes\nBHTD\n\n"
         "  FAIL  turns each pair by position * base ** (-2 i / D)\n"
-        "        at position 1, coordinate 0 (batch 0, head 0): expected 0.466965, got "
+        "        at position 1, coordinate 0 (batch 0, head 0): expected 0.466965, got"
     )
     assert "        likely cause: positions start at 1\n        see docs/methods/rope.md\n" in out
 
@@ -121,7 +140,14 @@ def test_json_is_the_report_as_data(mine, capsys):
 
 
 UNUSABLE = {
-    ("mine:raises",): "cannot be checked: raises(x, positions) raised KeyError: 'cos'",
+    ("mine:raises",): (
+        "cannot be checked: raises(x, positions) raised KeyError: 'cos'\n"
+        "What it takes was guessed from the names of its parameters; call (--call) says it."
+    ),
+    ("mine:leaves",): (
+        "cannot be checked: leaves(x, positions) raised SystemExit: 0\n"
+        "What it takes was guessed from the names of its parameters; call (--call) says it."
+    ),
     ("mine:narrow",): (
         "cannot be checked: must return a tensor like x, (2, 5, 5, 16) (BHTD), got (2, 5, 5, 15)"
     ),
@@ -133,7 +159,8 @@ UNUSABLE = {
         "0.466965"
     ),
     ("mine:Rotary", "--init", "dim, theta"): (
-        "cannot be checked: init: 'dim' is no word of this contract (base, head_dim, max_len)"
+        "cannot be checked: init: 'dim' is no word of this contract (base, head_dim, max_len,\n"
+        "rotary_dim)"
     ),
 }
 
@@ -142,12 +169,13 @@ UNUSABLE = {
 def test_what_cannot_be_checked_has_status_2(mine, capsys, arguments):
     status, out, err = run(capsys, "rope", *arguments, "--layout", "half")
     assert status == 2 and "Traceback" not in out + err
-    assert out.split("\n\n", 1)[1] == UNUSABLE[arguments] + "\n"
+    assert " ".join(out.split("\n\n", 1)[1].split()) == " ".join(UNUSABLE[arguments].split())
 
 
 REFUSED = {
     ("mine:number",): "mine:number must be callable, got int",
     ("mine:no_such",): "mine has no no_such; it has ",
+    ("mine:held.rotate",): "mine:held.rotate raised RuntimeError: not ready",
     ("no_such_module:f",): (
         "importing no_such_module raised ModuleNotFoundError: No module named 'no_such_module'"
     ),
@@ -170,15 +198,40 @@ def test_what_cannot_be_found_has_status_2(mine, capsys, arguments):
     assert err.startswith(f"posenc_check: {REFUSED[arguments]}") and err.count("\n") == 1
 
 
+def test_what_the_code_prints_does_not_mix_with_json(mine, capsys):
+    status, out, err = run(capsys, "rope", "mine:prints", "--layout", "half", "--json")
+    assert status == 0 and json.loads(out)["passed"] and "loading" in err
+    status, out, err = run(capsys, "rope", "mine:no_such", "--layout", "half", "--json")
+    assert status == 2 and json.loads(out)["unusable"].startswith("mine has no no_such")
+
+
+def test_ctrl_c_ends_it_quietly(mine, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mine", None)
+    (mine / "slow.py").write_text("raise KeyboardInterrupt\n")
+    status, out, err = run(capsys, "rope", "slow.py:f", "--layout", "half")
+    assert (status, out, err) == (2, "", "posenc_check: stopped\n")
+    sys.modules.pop("slow", None)
+
+
+def test_a_dataclass_with_late_annotations_can_be_loaded(mine, capsys):
+    (mine / "late.py").write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "from mine import apply_rotary\n\n\n@dataclass\nclass Size:\n    d: int = 4\n"
+    )
+    status, _, _ = run(capsys, "rope", "late.py:apply_rotary", "--layout", "half")
+    assert status == 0
+    sys.modules.pop("late", None)
+
+
 def test_an_unguessable_argument_is_named_with_the_way_out(mine, capsys):
     status, out, _ = run(capsys, "rope", "mine:unknown", "--layout", "half")
     assert status == 2
     text = " ".join(out.split("\n\n", 1)[1].split())
     assert text == (
         "cannot be checked: cannot tell what unknown takes as where; say all of its arguments in "
-        "order with call (--call), in these words: base, batch_cos, batch_positions, batch_sin, "
-        "cos, head_dim, inv_freq, k, length, pair_complex, pair_cos, pair_sin, positions, q, sin, "
-        "start, x"
+        "order with call (--call), in these words, or as name=5: base, batch_cos, "
+        "batch_positions, batch_sin, cos, head_dim, inv_freq, k, length, pair_complex, pair_cos, "
+        "pair_sin, positions, q, rotary_dim, sin, start, x"
     )
     status, out, _ = run(
         capsys, "rope", "mine:unknown", "--layout", "half", "--call", "x, where=positions"

@@ -173,7 +173,7 @@ UNUSABLE = [
     (
         unknown,
         "cannot tell what unknown takes as colour; say all of its arguments in order with call "
-        "(--call), in these words: height, width",
+        "(--call), in these words, or as name=5: height, width",
     ),
 ]
 

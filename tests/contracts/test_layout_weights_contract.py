@@ -240,7 +240,8 @@ UNUSABLE = {
     "expected 0",
     changes: "changes(weight, n_heads) changes its argument weight in place",
     unknown: "cannot tell what unknown takes as colour; say all of its arguments in order with "
-    "call (--call), in these words: d_model, head_dim, n_heads, n_rows, rotary_dim, weight",
+    "call (--call), in these words, or as name=5: d_model, head_dim, n_heads, n_rows, rotary_dim, "
+    "weight",
 }
 
 

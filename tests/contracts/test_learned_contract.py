@@ -22,6 +22,8 @@ PAST = "past the table: a ValueError that names its length"
 NEGATIVE = "refuses a negative position with a ValueError"
 DTYPE = "returns the dtype of x"
 TRAINS = "trains its table"
+FINITE = "starts from finite numbers"
+TRAINING = "gives the same in training mode"
 GRADIENT = "the gradient reaches the rows that were read, and no other"
 
 
@@ -109,6 +111,36 @@ def test_our_snippet_passes(call, options):
 def test_other_right_forms_pass(subject, options):
     report = check_learned(subject, **options)
     assert report.passed, report
+
+
+class Beside(Added):
+    """A projection of as many numbers as the table has, and of its shape."""
+
+    def __init__(self, d_model, max_len):
+        super().__init__(d_model, max_len)
+        self.up = nn.Linear(d_model, max_len)
+        self.mix_in = nn.Parameter(torch.ones(d_model, max_len))
+
+
+class Drops(Added):
+    """Its dropout is a function, and is not told to stop."""
+
+    def __init__(self, dim, max_len, rate=0.5):
+        super().__init__(dim, max_len)
+        self.rate = rate
+
+    def mix(self, x, rows):
+        return nn.functional.dropout(x + rows, self.rate, self.training)
+
+
+def test_a_table_is_told_from_a_projection_beside_it():
+    report = check_learned(Beside)
+    assert report.passed, report
+
+
+def test_dropout_that_cannot_be_switched_off_leaves_training_mode_unasked():
+    report = check_learned(Drops, init="d_model, max_len")
+    assert report.passed and TRAINING not in asked_names([report]), report
 
 
 class Unchecked(Added):
@@ -245,6 +277,22 @@ class Detached(Added):
         return x + rows.detach()
 
 
+class NanTable(Added):
+    def __init__(self, d_model, max_len):
+        super().__init__(d_model, max_len)
+        nn.init.constant_(self.embed.weight, math.nan)
+
+
+class OnlyInEval(Added):
+    def mix(self, x, rows):
+        return x if self.training else x + rows
+
+
+class ScaledInTraining(Added):
+    def mix(self, x, rows):
+        return x * math.sqrt(x.shape[-1]) + rows if self.training else x + rows
+
+
 class AllRows(Added):
     """Reads by a product with one-hot rows of the wrong kind: every row gets a gradient."""
 
@@ -297,6 +345,9 @@ WRONG = {
     Frozen: (TRAINS, "the table is a buffer, or is frozen", {}),
     Buffered: (TRAINS, "the table is a buffer, or is frozen", {}),
     Detached: (GRADIENT, "the rows are detached", {}),
+    NanTable: (FINITE, "the table is filled with NaN", {}),
+    OnlyInEval: (TRAINING, "x comes back as it was: the rows are not added", {}),
+    ScaledInTraining: (TRAINING, "x is multiplied by sqrt(d_model) before the sum", {}),
     AllRows: (GRADIENT, "the rows are detached, or a copy of the table is read", {}),
 }
 
@@ -317,6 +368,7 @@ def test_every_requirement_is_failed_by_some_wrong_lookup():
     assert failed_names(reports) == asked_names(reports)
     assert asked_names(reports) == {
         ROW, ANY, ONE, START, ORDER, EACH, PAST, NEGATIVE, DTYPE, TRAINS, GRADIENT,
+        FINITE, TRAINING,
     }  # fmt: skip
 
 
@@ -379,7 +431,7 @@ UNUSABLE = {
     Nan: "returned NaN at position 0, column 0 (batch 0), expected -0.328125",
     NoTable: "must hold one table of 8 rows of 4; it holds scale (4,)",
     Width: "cannot tell what Width takes as colour; say all of its arguments in order with init "
-    "(--init), in these words: d_model, dropout, max_len",
+    "(--init), in these words, or as name=5: d_model, dropout, max_len",
 }
 
 

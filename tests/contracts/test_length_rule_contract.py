@@ -163,5 +163,7 @@ def test_unusable_subjects_and_wrong_options_are_named():
     assert str(error.value) == "rule must be dynamic_ntk or longrope, got 'yarn'"
     with pytest.raises(ValueError) as error:
         check_length_rule(right, rule="dynamic_ntk", trained_length=64)
-    expected = "factor must be larger than 1 and trained_length from 8 to 32, got 2 and 64"
+    expected = (
+        "factor must be finite and larger than 1, trained_length from 8 to 32, got 2 and 64"
+    )
     assert str(error.value) == expected

@@ -86,6 +86,22 @@ WRONG = {
     "off in long masks": (
         lambda q_len, k_len: right(q_len, k_len) & (torch.arange(k_len) < 50), LENGTHS, ""
     ),
+    "a buffer of 128 rows": (
+        lambda q_len, k_len: right(128, 128)[k_len - q_len : k_len, :k_len], LENGTHS, ""
+    ),
+    "a window": (
+        lambda q_len, k_len: right(q_len, k_len).triu(k_len - q_len - 69),
+        LENGTHS,
+        "a query sees the last 70 keys alone: the mask is a window",
+    ),
+    "a window over cached keys": (
+        lambda q_len, k_len: right(q_len, k_len).triu(k_len - q_len - 69),
+        ONE,
+        "a query sees the last 70 keys alone",
+    ),
+    "nothing masked in long texts": (
+        lambda q_len, k_len: (ones if k_len > 70 else right)(q_len, k_len), SOME, ""
+    ),
     "for the queries alone": (lambda q_len, k_len: right(q_len, q_len), SOME, ""),
     "0 and -1": (
         lambda q_len, k_len: -(~right(q_len, k_len)).float() if k_len > 4 else right(q_len, k_len),
@@ -183,8 +199,8 @@ TEXT = "numbers are added to the logits, where 0 may attend and -inf, or a numbe
         (
             lambda q_len, window_size: None,
             "cannot tell what <lambda> takes as window_size; say all of its arguments in order "
-            "with call (--call), in these words: k_len, k_positions, length, q_len, q_positions, "
-            "start",
+            "with call (--call), in these words, or as name=5: k_len, k_positions, length, q_len, "
+            "q_positions, start",
         ),
     ],
 )

@@ -239,7 +239,7 @@ def crash(q, k, v, key_keep):
         (
             lambda q, k, v, window: None,
             "cannot tell what <lambda> takes as window; say all of its arguments in order with "
-            "call (--call), in these words: causal, k, key_keep, key_ones, pad, q, v",
+            "call (--call), in these words, or as name=5: causal, k, key_keep, key_ones, pad, q, v",
         ),
     ],
 )

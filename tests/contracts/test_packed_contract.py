@@ -12,6 +12,7 @@ from tests.contracts.verdicts import asked_names, assert_fails, failed_names
 ZERO = "each document counts from 0: 3, 3, 3 tokens"
 OTHER = "takes documents of different lengths: 3, 1, 1, 4, 2 tokens"
 ALONE = "takes a single document: 4 tokens"
+EMPTY = "takes a document without tokens, or refuses it: 2, 0, 3 tokens"
 WHOLE = "returns whole numbers, to look up rows with"
 
 
@@ -47,6 +48,16 @@ def by_ids(document_ids):
 def test_right_positions_of_packed_documents_pass(positions, call):
     report = check_packed(positions, call=call)
     assert report.passed, report
+
+
+def test_an_empty_document_may_be_refused():
+    def refusing(lengths):
+        if lengths.min() < 1:
+            raise ValueError("a document must have a token")
+        return each(lengths)
+
+    report = check_packed(refusing)
+    assert report.passed and EMPTY in asked_names([report])
 
 
 def borders(lengths, shift):
@@ -123,6 +134,15 @@ WRONG = {
         ALONE,
         "the number of the document is given",
     ),
+    "an empty document has a token": (
+        lambda lengths: torch.cat([torch.arange(max(int(n), 1)) for n in lengths]), EMPTY, ""
+    ),
+    "an empty document crashes": (
+        lambda lengths: each(lengths) + 0 * torch.stack([torch.arange(n)[-1] for n in lengths])[0],
+        EMPTY,
+        "an empty document is not refused in words",
+    ),
+    "int8": (lambda lengths: each(lengths).to(torch.int8), WHOLE, "a lookup needs an integer"),
     "floats": (lambda lengths: each(lengths).float(), WHOLE, "a lookup needs an integer type"),
 }
 
@@ -140,7 +160,7 @@ def test_wrong_positions_of_packed_documents_fail_with_their_cause(fault):
 
 def test_every_requirement_is_failed_by_some_wrong_form():
     reports = [report_of(fault) for fault in WRONG]
-    assert failed_names(reports) == asked_names(reports) == {ZERO, OTHER, ALONE, WHOLE}
+    assert failed_names(reports) == asked_names(reports) == {ZERO, OTHER, ALONE, EMPTY, WHOLE}
 
 
 def raises(lengths):
@@ -167,7 +187,8 @@ UNUSABLE = [
     (
         unknown,
         "cannot tell what unknown takes as mask; say all of its arguments in order with call "
-        "(--call), in these words: cumulative, document_ids, length, lengths, lengths_list",
+        "(--call), in these words, or as name=5: cumulative, document_ids, length, lengths, "
+        "lengths_list",
     ),
 ]
 

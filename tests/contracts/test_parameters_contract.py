@@ -34,6 +34,8 @@ def reader(**wrong):
         if kind == "yarn":
             bounds = {key: block[key] for key in ("beta_fast", "beta_slow") if key in block}
             bounds = {} if "no bounds" in wrong else bounds
+            if "no truncate" not in wrong:
+                bounds["truncate"] = block.get("truncate", True)
             if "extended length" in wrong:
                 trained = round(trained * factor)
             inv_freq, computed = yarn(head_dim, factor, trained, base=base, **bounds)
@@ -69,7 +71,7 @@ def test_our_reader_and_a_plain_one_pass():
         for options in ({}, {"head_dim": 128, "base": 5e5}):
             report = check_parameters(read, **options)
             assert report.passed, report
-            assert len(report.requirements) == 12
+            assert len(report.requirements) == 13
     speeds_alone = check_parameters(lambda d, base, block: reader()(d, base, block)[0],
                                     call="head_dim, base, block")
     assert speeds_alone.passed
@@ -83,6 +85,7 @@ WRONG = {
     "unknown is linear": ("refuses an unknown rope_type", "taken for none"),
     "inverse": ("reads rope_type linear", "factor is taken upside down"),
     "no bounds": ("reads beta_fast and beta_slow", "are not followed"),
+    "no truncate": ("reads truncate", "the flag truncate is not followed"),
     "extended length": ("reads rope_type yarn", "the extended length stands where"),
     "bounds doubled": ("reads rope_type llama3", ""),
     "no factor": ("gives yarn's attention factor", "left out"),

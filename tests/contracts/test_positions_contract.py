@@ -153,6 +153,9 @@ WRONG_POSITIONS = {
     "far pads": (
         lambda mask: counted(mask).masked_fill(mask == 0, 100), PADS, "pads in front get -1"
     ),
+    "uint8, a mask to torch": (
+        lambda mask: counted(mask).to(torch.uint8), WHOLE, "a lookup needs an integer type"
+    ),
     "floats": (
         lambda mask: counted(mask).float(), WHOLE, "a lookup needs an integer type"
     ),
@@ -256,7 +259,7 @@ UNUSABLE = [
     (
         unknown,
         "cannot tell what unknown takes as colour; say all of its arguments in order with call "
-        "(--call), in these words: length, mask, pads",
+        "(--call), in these words, or as name=5: length, mask, pads",
     ),
 ]
 

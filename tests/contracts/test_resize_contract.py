@@ -277,7 +277,7 @@ UNUSABLE = {
     nan: "returned NaN at row 0, column 0 of the new grid, coordinate 0, expected -0.328125",
     changes: "changes(table, old_size, new_size) changes its argument table in place",
     unknown: "cannot tell what unknown takes as patch; say all of its arguments in order with "
-    "call (--call), in these words: batch_table, d_model, new_height, new_size, new_width, "
+    "call (--call), in these words, or as name=5: batch_table, d_model, new_height, new_size, new_width, "
     "old_height, old_size, old_width, table",
 }
 

@@ -18,14 +18,15 @@ FAR16 = "is right at far positions, bfloat16"
 PAST = "is right at positions past 65504, float16"
 DTYPE = "returns the dtype of its input"
 BEFORE = "an earlier call in bfloat16 changes nothing"
-STARTS = "an earlier call with another start changes nothing"
+STARTS = "an earlier call at other positions changes nothing"
+VIEW = "takes a transposed view, as models pass it"
 GRADIENT = "passes gradients back, twice"
 EXPORT = "exports without complex numbers"
 STATE = "keeps no computed constant in its state dict"
 CAST = "is right after module.to(bfloat16)"
 EMPTY = "is right after to_empty"
 BASES = "has its own base beside another instance"
-GROWTH = "past max_len: refuses, or is right"
+GROWTH = "past max_len: refuses with a ValueError, or is right"
 
 
 def ours(layout, width, base=10_000.0, **more):
@@ -65,6 +66,20 @@ def half_with_tables(q, k, cos, sin, unsqueeze_dim=1):
     return turned(q), turned(k)
 
 
+def tables_ready(q, k, cos, sin, offset=0):
+    """As in GPT-NeoX: the rows of the tables are cut from offset on."""
+    n = q.shape[-2]
+    return half_with_tables(q, k, cos[None, offset : offset + n], sin[None, offset : offset + n])
+
+
+def own_width(x, positions, rotary_dim):
+    return rotated(x, positions[:, None].double() * speeds(x, width=rotary_dim))
+
+
+def of_each_sequence(x, position_ids):
+    return rotated(x, position_ids[:, None, :, None].double() * speeds(x))
+
+
 def tokens_first(x, positions):
     return right(x.transpose(1, 2), positions).transpose(1, 2)
 
@@ -75,6 +90,14 @@ RIGHT = [
     (half_with_tables, {"layout": "half"}),
     (tokens_first, {"layout": "half", "axes": "BTHD"}),
     (rotations.Refuses, {"layout": "half", "max_position": 4096}),
+    (rotations.GPTJ, {"layout": "half", "rotary_dim": 8}),
+    (rotations.Choosy, {"layout": "half"}),
+    (tables_ready, {"layout": "half"}),
+    (own_width, {"layout": "half", "rotary_dim": 8}),
+    (of_each_sequence, {"layout": "half"}),
+    (lambda q, positions: right(q, positions), {"layout": "half"}),
+    (lambda k, positions: right(k, positions), {"layout": "half"}),
+    (lambda x, positions, dim=-2: right(x, positions if dim < 0 else None), {"layout": "half"}),
     (lambda x, p: right(x, p), {"layout": "half", "axes": "TD"}),
     (lambda x, p: right(x, p), {"layout": "half", "axes": "HTD"}),
     (lambda x, start: right(x, torch.arange(start, start + x.shape[-2])), {"layout": "half"}),
@@ -176,7 +199,50 @@ WRONG = {
         lambda q, k, p: (right(q, p), k),
         {"call": "q, k, positions"},
         VALUES,
+        "of k alone: nothing is turned",
+    ),
+    "keys turn the other way": (
+        lambda q, k, p: (right(q, p), right(k, -p)),
+        {"call": "q, k, positions"},
+        VALUES,
+        "of k alone: it turns the other way",
+    ),
+    "keys are cut off from the graph": (
+        lambda q, k, p: (right(q, p), right(k.detach(), p).requires_grad_()),
+        {"call": "q, k, positions"},
+        GRADIENT,
         "",
+    ),
+    "sine and cosine": (
+        lambda x, p: rotated(x, torch.pi / 2 - p[:, None].double() * speeds(x)),
+        {},
+        VALUES,
+        "sine and cosine are exchanged",
+    ),
+    "comes out in halves": (
+        lambda x, p: right(x, p, "interleaved").unflatten(-1, (-1, 2)).transpose(-1, -2).flatten(-2),
+        {"layout": "interleaved"},
+        VALUES,
+        "in the places of the other layout",
+    ),
+    "degrees": (
+        lambda x, p: right(x, p.double().deg2rad()),
+        {},
+        VALUES,
+        "read as degrees",
+    ),
+    "storage": (rotations.flat_memory, {}, VIEW, ""),
+    "memo of the length": (
+        rotations.Memo(lambda x, p: x.shape[2]),
+        {"call": "x, positions"},
+        STARTS,
+        "the angles of an earlier call are used",
+    ),
+    "memo of the last position": (
+        rotations.Memo(lambda x, p: (x.shape[2], int(p[-1]))),
+        {"call": "x, positions"},
+        STARTS,
+        "the angles of an earlier call are used",
     ),
     "first batch row only": (
         lambda x, p: torch.cat((right(x[:1], p), x[1:])),
@@ -328,8 +394,8 @@ UNUSABLE = [
         right,
         {"call": "x, places"},
         "call: 'places' is no word of this contract (base, batch_cos, batch_positions, batch_sin, "
-        "cos, head_dim, inv_freq, k, length, pair_complex, pair_cos, pair_sin, positions, q, sin, "
-        "start, x)",
+        "cos, head_dim, inv_freq, k, length, pair_complex, pair_cos, pair_sin, positions, q, "
+        "rotary_dim, sin, start, x)",
     ),
 ]
 
@@ -347,12 +413,16 @@ def test_an_unusable_subject_is_named(rotate, options, text):
     "options, text",
     [
         ({"layout": "pairs"}, "layout must be half or interleaved, got 'pairs'"),
-        ({"head_dim": 15}, "head_dim must be even and at least 4, got 15"),
+        ({"head_dim": 15}, "head_dim must be even, from 4 to 1024, got 15"),
         ({"rotary_dim": 18}, "rotary_dim must be even, from 4 to head_dim, got 18"),
-        ({"base": 1.0}, "base must be larger than 1, got 1.0"),
+        ({"base": 1.0}, "base must be larger than 1 and finite, got 1.0"),
         ({"axes": "BHD"}, "axes must be an order of B, H, T, D, with T and D, got 'BHD'"),
         ({"axes": "BTTD"}, "axes must be an order of B, H, T, D, with T and D, got 'BTTD'"),
-        ({"attention_factor": 0.0}, "attention_factor must be positive, got 0.0"),
+        ({"base": float("inf")}, "base must be larger than 1 and finite, got inf"),
+        (
+            {"attention_factor": 0.0},
+            "attention_factor must be positive and finite, got 0.0",
+        ),
         ({"max_position": 8}, "max_position must be at least 16, got 8"),
     ],
 )

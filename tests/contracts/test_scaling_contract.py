@@ -286,7 +286,7 @@ def test_an_unusable_rule_is_named(speeds, text):
         ({"head_dim": 5}, "head_dim must be even and at least 6, got 5"),
         (
             {"factor": 1.0},
-            "base and factor must be larger than 1 and trained_length at least 256, "
+            "base and factor must be finite and larger than 1, trained_length at least 256, "
             "got 10000, 1, 4096",
         ),
     ],

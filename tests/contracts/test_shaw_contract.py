@@ -92,6 +92,13 @@ WRONG = {
     "wraps": (
         of_gap(lambda gap, reach: (gap + reach) % (2 * reach + 1)), BEYOND, "far gaps wrap around"
     ),
+    "held in 8 bits": (
+        of_gap(lambda gap, reach: right(gap.to(torch.int8), reach).long()),
+        LENGTHS,
+        "far gaps wrap around: they are held in 8 bits",
+    ),
+    "uint8": (of_gap(lambda gap, reach: right(gap, reach).to(torch.uint8)), WHOLE, "a lookup"),
+    "int16": (of_gap(lambda gap, reach: right(gap, reach).short()), WHOLE, "a lookup needs an"),
     "moved before the clip": (
         of_gap(lambda gap, reach: (gap + reach).clamp(0, reach)), NEAR, "the reach is added before"
     ),
@@ -167,8 +174,8 @@ def crash(q_len, k_len, reach):
         (
             lambda n_ctx_tokens, reach: None,
             "cannot tell what <lambda> takes as n_ctx_tokens; say all of its arguments in order "
-            "with call (--call), in these words: k_len, k_positions, length, q_len, q_positions, "
-            "reach",
+            "with call (--call), in these words, or as name=5: k_len, k_positions, length, q_len, "
+            "q_positions, reach",
         ),
     ],
 )

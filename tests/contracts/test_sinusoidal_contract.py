@@ -304,7 +304,7 @@ UNUSABLE = {
     "parameter": (
         lambda length, kind: None,
         "cannot tell what <lambda> takes as kind; say all of its arguments in order with call "
-        "(--call), in these words: base, d_model, length, positions, start, x",
+        "(--call), in these words, or as name=5: base, d_model, length, positions, start, x",
     ),
 }
 

@@ -177,7 +177,7 @@ UNUSABLE = {
     Nan: "returned NaN at position 0, column 0 (batch 0), expected -0.328125",
     Wide: "must return (8, 8, 8), got a tensor of shape (8, 8, 16)",
     Kind: "cannot tell what Kind takes as kind; say all of its arguments in order with init "
-    "(--init), in these words: base, d_model, dropout, max_len",
+    "(--init), in these words, or as name=5: base, d_model, dropout, max_len",
 }
 
 

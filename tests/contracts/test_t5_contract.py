@@ -94,6 +94,14 @@ WRONG = {
     "base 2": (faulty(base=2.0), f"decoder: {LOG}", "the logarithm has base 2"),
     "the wrong base": (faulty(base=128.0), f"encoder: {LOG}", "the logarithm is divided by"),
     "flat": (flat, f"encoder: {SHAPE}", ""),
+    "held in 8 bits": (
+        lambda gap, bidirectional: plain(gap.to(torch.int8).long(), bidirectional),
+        f"encoder: {LAST}",
+        "",
+    ),
+    "int16": (
+        lambda gap, bidirectional: plain(gap, bidirectional).short(), WHOLE, "a lookup needs an"
+    ),
     "floats": (faulty(raw=True), WHOLE, "a lookup needs an integer type"),
     "flat, decoder": (flat, f"decoder: {SHAPE}", ""),
     "decoder past the end": (
@@ -183,7 +191,8 @@ def crash(gap, bidirectional):
         (
             lambda gap, mode: gap,
             "cannot tell what <lambda> takes as mode; say all of its arguments in order with call "
-            "(--call), in these words: bidirectional, causal, gap, max_distance, num_buckets",
+            "(--call), in these words, or as name=5: bidirectional, causal, gap, max_distance, "
+            "num_buckets",
         ),
     ],
 )

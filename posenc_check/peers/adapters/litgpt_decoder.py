@@ -10,7 +10,7 @@ from litgpt.model import CausalSelfAttention, build_mask_cache, build_rope_cache
 from posenc_check.peers.drawn import drawn
 from posenc_check.peers.subject import Subject
 
-WIDTH, HEADS, LONGEST = 8, 2, 64
+WIDTH, HEADS, LONGEST = 8, 2, 256
 
 
 class Litgpt:

@@ -10,7 +10,7 @@ from torchtune.modules import MultiHeadAttention, RotaryPositionalEmbeddings
 from posenc_check.peers.drawn import drawn
 from posenc_check.peers.subject import Subject
 
-WIDTH, HEADS, LONGEST = 8, 2, 64
+WIDTH, HEADS, LONGEST = 8, 2, 256
 
 
 class Torchtune:

@@ -34,7 +34,7 @@ def decoder(model, make_cache):
 
 
 def static(config):
-    return StaticCache(config=config, max_cache_len=64)
+    return StaticCache(config=config, max_cache_len=256)
 
 
 def dynamic(config):

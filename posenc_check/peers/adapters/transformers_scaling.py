@@ -4,6 +4,7 @@
 `inv_freq, attention_factor = ROPE_INIT_FUNCTIONS[rope_type](config, seq_len=length)`
 """
 
+import json
 from collections.abc import Iterator
 
 import transformers
@@ -95,7 +96,7 @@ def proportional(head_dim, base, share):
 
 def from_block(head_dim, base, block):
     """What a Llama makes of a block as it stands in its config.json."""
-    said = {"rope_theta": base, "rope_scaling": block}
+    said = json.loads(json.dumps({"rope_theta": base, "rope_scaling": block}))
     sizes = {"hidden_size": 4 * head_dim, "num_attention_heads": 4, "head_dim": head_dim}
     rotary = llama.LlamaRotaryEmbedding(transformers.LlamaConfig(**sizes, **said))
     return rotary.inv_freq, rotary.attention_scaling
