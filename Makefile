@@ -11,7 +11,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 BUILD_ENV = VERIFIED_STAMP="$$(sed -n 1p .results/stamp)" RUN_ID="$$(sed -n 2p .results/stamp)"
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-compiled build screenshots upgrade peers clean prepare pages browser
+.PHONY: help serve test test-compiled build screenshots upgrade peers lab lab-quick clean prepare pages browser
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,8 +43,15 @@ peers: .venv-peers/.ok .venv-peers-torch/.ok .venv-peers-jax/.ok ## compare with
 	.venv-peers-torch/bin/python -m posenc_check.peers.libraries torch $(if $(RECORD),--record)
 	.venv-peers-jax/bin/python -m posenc_check.peers.libraries jax $(if $(RECORD),--record)
 
+lab: .venv/.ok ## train every small model of the lab (an hour of one core; goes on where it stopped; RECORD=1 keeps)
+	$(PY) -m lab.extrapolation $(if $(RECORD),--record)
+	$(PY) -m lab.recall $(if $(RECORD),--record)
+
+lab-quick: .venv/.ok ## the lab in small: three methods, one seed, less than a minute
+	$(PY) -m lab.extrapolation --quick
+
 clean: ## remove everything that the other targets make
-	rm -rf .venv .venv-peers .venv-peers-torch .venv-peers-jax .results site screenshots docs/_generated .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-peers-torch .venv-peers-jax .results .lab site screenshots docs/_generated .pytest_cache .hypothesis
 
 # The parts that the targets above are made of.
 prepare: .venv/.ok
