@@ -33,17 +33,24 @@ def run(notebook) -> list:
 
 
 def test_there_is_a_notebook():
-    assert [path.name for path in NOTEBOOKS] == ["clock.py"]
+    names = [path.name for path in NOTEBOOKS]
+    assert names == ["beyond_length.py", "clock.py", "real_models.py"]
 
 
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
-def cells(request) -> list:
+def path(request) -> Path:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def cells(path) -> list:
     """The code cells of one notebook after a run."""
-    return run(jupytext.read(request.param))
+    return run(jupytext.read(path))
 
 
-def test_notebook_runs(cells, record_property):
+def test_notebook_runs(path, cells, record_property):
     assert cells
+    record_property("notebook", path.relative_to(ROOT).as_posix())
     for number, cell in enumerate(cells, start=1):
         assert cell.execution_count == number, f"did not run:\n\n{cell.source}"
         noise = [o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stderr"]

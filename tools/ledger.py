@@ -50,6 +50,7 @@ PAGES = {
     "precision": ("Precision", "guides/precision.md"),
     "fused": ("Fused attention", "guides/fused.md"),
     "longer-context": ("What longer context really requires", "guides/longer_context.md"),
+    "perplexity": ("What perplexity cannot see", "guides/perplexity.md"),
     "parallel": ("Positions across machines", "guides/parallel.md"),
     "your-code": ("Check your own code", "check/your_code.md"),
     "faults": ("Faults by symptom", "check/faults.md"),
@@ -60,6 +61,8 @@ PAGES = {
     "libraries": ("Libraries compared", "check/libraries.md"),
     "config": ("A model's config", "check/config.md"),
     "clock": ("The clock of sine waves", "notebooks/clock.py"),
+    "beyond-length": ("Trained short, read long", "notebooks/beyond_length.py"),
+    "real-models": ("Two real models", "notebooks/real_models.py"),
 }
 TEX = re.compile(r"(\\\(.*?\\\)|\\\[.*?\\\])")
 

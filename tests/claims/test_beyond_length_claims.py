@@ -1,0 +1,169 @@
+"""The measured sentences of docs/notebooks/beyond_length.py: every seed must agree."""
+
+from lab import margins, record
+from tests.guard.marks import claim
+
+ROWS = record.read("extrapolation")["rows"]
+SEEDS = 5
+
+
+def gaps(more, less, scoring="sliding") -> list[float]:
+    """Loss of one (method, length) minus loss of another, one number a seed."""
+    found = margins.differences(margins.Margin("", more, less, 0.0, scoring=scoring), ROWS)
+    assert len(found) == SEEDS
+    return found
+
+
+@claim(
+    "beyond-length-sinusoid",
+    "Sixteen characters past the trained length the sinusoid loses 0.35 nats or more, and at 96 "
+    "more than 1.0 nat.",
+)
+def test_the_sinusoid_fails_at_once():
+    assert min(gaps(("sinusoidal", 64 + 16), ("sinusoidal", 64))) >= 0.35
+    assert min(gaps(("sinusoidal", 96), ("sinusoidal", 64))) > 1.0
+
+
+@claim(
+    "beyond-length-rope",
+    "RoPE at 96 is within 0.05 nats of RoPE at 64, and at 128 it has lost 0.25 or more.",
+)
+def test_rope_holds_half_a_length():
+    assert max(map(abs, gaps(("rope", 96), ("rope", 64)))) <= 0.05
+    assert min(gaps(("rope", 128), ("rope", 64))) >= 0.25
+
+
+@claim(
+    "beyond-length-learned",
+    "A learned table has rows there that were never trained: 0.35 nats or more at 80; stretching "
+    "the trained rows over 128 places instead is better by 0.6 or more.",
+)
+def test_learned_rows():
+    assert min(gaps(("learned", 80), ("learned", 64))) >= 0.35
+    assert min(gaps(("learned", 128), ("learned_stretched", 128))) >= 0.6
+
+
+@claim(
+    "beyond-length-none",
+    "At the trained length such a model is behind RoPE by 0.3 nats or more, and up to 512 it loses "
+    "between 0.05 and 0.35 of its own loss.",
+)
+def test_no_encoding():
+    assert min(gaps(("none", 64), ("rope", 64))) >= 0.3
+    assert all(0.05 <= gap <= 0.35 for gap in gaps(("none", 512), ("none", 64)))
+
+
+@claim(
+    "beyond-length-flat",
+    "From 64 to 512, ALiBi moves by at most 0.05 nats, KERPLE by at most 0.06; Shaw's vectors lose "
+    "at most 0.12 and xPos at most 0.15.",
+)
+def test_level_methods():
+    for method, most in (("alibi", 0.05), ("kerple", 0.06)):
+        assert max(map(abs, gaps((method, 512), (method, 64)))) <= most
+    assert max(gaps(("shaw", 512), ("shaw", 64))) <= 0.12
+    assert max(gaps(("xpos", 512), ("xpos", 64))) <= 0.15
+
+
+@claim(
+    "beyond-length-slow",
+    "T5's buckets and FIRE lose 0.08 or more at 256, T5 up to 0.5.",
+)
+def test_slow_methods():
+    assert min(gaps(("t5", 256), ("t5", 64)) + gaps(("fire", 256), ("fire", 64))) >= 0.08
+    assert 0.4 < max(gaps(("t5", 256), ("t5", 64))) <= 0.5
+
+
+@claim(
+    "beyond-length-early",
+    "With the whole window before each character it does not improve.",
+)
+def test_early_tokens():
+    assert all(0.005 <= gap <= 0.05 for gap in gaps(("alibi", 64), ("alibi", 512), "plain"))
+    assert max(gaps(("alibi", 64), ("alibi", 512))) < 0
+
+
+@claim(
+    "beyond-length-pi",
+    "PI without training is worse than doing nothing at 96, by 0.15 nats or more, and better at "
+    "256, by 0.2 or more.",
+)
+def test_interpolation_alone():
+    assert min(gaps(("pi", 96), ("rope", 96))) >= 0.15
+    assert min(gaps(("rope", 256), ("pi", 256))) >= 0.2
+
+
+@claim(
+    "beyond-length-ntk",
+    "NTK is within 0.08 of the trained loss at 128 and has lost 0.5 or more at 256.",
+)
+def test_ntk():
+    assert max(map(abs, gaps(("ntk", 128), ("rope", 64)))) <= 0.08
+    assert min(gaps(("ntk", 256), ("rope", 64))) >= 0.5
+
+
+@claim(
+    "beyond-length-yarn",
+    "There YaRN is better than NTK by 0.3 or more and than doing nothing by 0.9 or more; at 512 it "
+    "has lost 0.2 or more itself.",
+)
+def test_yarn():
+    assert min(gaps(("ntk", 256), ("yarn", 256))) >= 0.3
+    assert min(gaps(("rope", 256), ("yarn", 256))) >= 0.9
+    assert min(gaps(("yarn", 512), ("yarn", 64))) >= 0.2
+
+
+@claim(
+    "beyond-length-tuned",
+    "Tuned, PI at 256 is better than untuned by 0.4 nats or more, still behind YaRN tuned alike by "
+    "0.1 or more, and pays 0.1 or more at 64.",
+)
+def test_tuned_interpolation():
+    assert min(gaps(("pi", 256), ("pi_tuned", 256))) >= 0.4
+    assert min(gaps(("pi_tuned", 256), ("yarn_tuned", 256))) >= 0.1
+    assert min(gaps(("pi_tuned", 64), ("rope", 64))) >= 0.1
+
+
+@claim(
+    "beyond-length-second-wall",
+    "Tuned for 256, YaRN loses 0.6 or more at 512: the tuned length is a wall like the first one.",
+)
+def test_the_tuned_length_is_a_wall():
+    assert min(gaps(("yarn_tuned", 512), ("yarn_tuned", 256))) >= 0.6
+
+
+@claim(
+    "beyond-length-random",
+    "Random positions cost 0.03 nats or more at 64 and are better by 0.8 or more at 256.",
+)
+def test_random_positions():
+    assert min(gaps(("rope_randomized", 64), ("rope", 64))) >= 0.03
+    assert min(gaps(("rope", 256), ("rope_randomized", 256))) >= 0.8
+
+
+@claim(
+    "beyond-length-drope",
+    "It is behind a model that never had RoPE and was trained as long by 0.03 or more: here, "
+    "dropping gains nothing.",
+)
+def test_dropped():
+    assert min(gaps(("drope", 64), ("none_longer", 64))) >= 0.03
+
+
+@claim(
+    "beyond-length-dropped-back",
+    "Taking RoPE out costs 1.0 nat or more at once; trained on, the model gains 0.6 or more of it "
+    "back and moves by at most 0.2 up to 512.",
+)
+def test_trained_on():
+    assert min(gaps(("rope_dropped", 64), ("rope", 64))) >= 1.0
+    assert min(gaps(("rope_dropped", 64), ("drope", 64))) >= 0.6
+    assert max(map(abs, gaps(("drope", 512), ("drope", 64)))) <= 0.2
+
+
+@claim(
+    "beyond-length-direct",
+    "Tuning plain RoPE directly does as well as PI: within 0.15 nats at 256.",
+)
+def test_tuned_directly():
+    assert max(map(abs, gaps(("rope_tuned", 256), ("pi_tuned", 256)))) <= 0.15
