@@ -93,6 +93,16 @@ class Binding:
         """Whether any of these words is among the arguments."""
         return any(word in words for _, word, literal in self.parts if not literal)
 
+    def default_of(self, word: str) -> float | None:
+        """The number that a parameter has of its own, if that word is passed to it."""
+        if not self.takes(word):
+            return None
+        for parameter in inspect.signature(self.target).parameters.values():
+            named = parameter.name == word or parameter.name in NAMES.get(word, "").split()
+            if named and isinstance(parameter.default, (int, float)):
+                return parameter.default
+        return None
+
     def arguments(self, values: Mapping) -> tuple[list, dict]:
         args, kwargs = [], {}
         for key, word, literal in self.parts:

@@ -56,8 +56,12 @@ class Examination:
         where: Callable[[tuple[int, ...]], str],
         causes: Iterable[Cause] | Callable[[Tensor], Iterable[Cause]] = (),
         show: Callable[[float], str] = "{:.6g}".format,
+        otherwise: str = "",
     ) -> bool:
-        """The subject's answer against the oracle's; tells the first difference and its cause."""
+        """The subject's answer against the oracle's; tells the first difference and its cause.
+
+        otherwise: the cause where no wrong form explains the answer.
+        """
         answer = self._answer(name, page, got)
         if answer is None:
             return False
@@ -69,7 +73,7 @@ class Examination:
         if not wrong.any():
             return self._add(Requirement(name, "pass", page))
         index = tuple(wrong.nonzero()[0].tolist())
-        cause = likely(answer, expected, tolerance, causes)
+        cause = likely(answer, expected, tolerance, causes) or otherwise
         shown = {"expected": show(float(expected[index])), "got": show(float(answer[index]))}
         if not self.report.requirements and torch.isnan(answer).any():
             raise Unusable(f"returned NaN at {where(index)}, expected {shown['expected']}")

@@ -4,7 +4,7 @@
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 
 from torch import nn

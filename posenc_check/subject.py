@@ -48,7 +48,8 @@ def guarded(target: Callable, name: str, args, kwargs):
     try:
         return target(*args, **kwargs)
     except (Exception, SystemExit) as error:
-        text = f"{name} raised {type(error).__name__}: {str(error).strip() or 'no text'}"
+        said = str(error).strip() or f"at {traceback.extract_tb(error.__traceback__)[-1].line!r}"
+        text = f"{name} raised {type(error).__name__}: {said}"
         raise Unusable(text, trace=traceback.format_exc()) from error
 
 

@@ -73,6 +73,7 @@ def check_rope(
         _dtypes(asked)
         _memory(asked, new(init))
         _gradient(asked)
+        _default_base(asked, new)
         module_requirements(asked, new, init, export)
     return exam.report
 
@@ -103,7 +104,8 @@ class Asked:
         return list(range(first, first + len(wanted)))
 
     def turns(
-        self, name, case: Case, dtype=torch.float32, page=PAGE, subject=None, faults=()
+        self, name, case: Case, dtype=torch.float32, page=PAGE, subject=None, faults=(),
+        otherwise: str = "",
     ) -> bool:
         """One requirement: the answer for a case is the oracle's.
 
@@ -126,6 +128,7 @@ class Asked:
             tolerance=tolerance(case, dtype, self.two) * self.said.attention_factor,
             where=self._where(case),
             causes=explained,
+            otherwise=otherwise,
         )
 
     def _where(self, case: Case):
@@ -240,6 +243,15 @@ def _memory(asked: Asked, fresh) -> None:
 
 def at(form: Form, places: list[int]) -> Form:
     return replace(form, positions=form.positions.new_tensor(places).expand(form.positions.shape))
+
+
+def _default_base(asked: Asked, new: Factory) -> None:
+    """A base that was passed says nothing about the one that the code has of its own."""
+    binding = new.init if new.is_class else asked.subject.binding
+    own = binding.default_of("base")
+    if own is not None:
+        reason = f"it is {own:g}, and {asked.said.base:g} was passed; leave base out to ask it"
+        asked.exam.skip("its own default base", reason, page=PAGE)
 
 
 def _gradient(asked: Asked) -> None:

@@ -8,7 +8,6 @@ from torch import nn
 
 from posenc_check.contracts.rope_case import Case
 from posenc_check.subject import Unusable, guarded
-from posenc_check.wrong_forms.rope import Form
 
 STATE = "docs/methods/sinusoidal.md"
 PRECISION = "docs/guides/precision.md"
@@ -90,12 +89,11 @@ def _refilled(asked, new, init) -> None:
         if hasattr(module, hook):
             guarded(getattr(module, hook), hook, (), {})
     case = Case(asked.said, (2, 3), asked.positions([1, 2, 3]), seed=12)
-    faults = [("a buffer that is in no checkpoint stays as uninitialised memory", _uninitialised)]
-    asked.turns(name, case, page=STATE, subject=new.bound(module), faults=faults)
-
-
-def _uninitialised(form: Form) -> Form:
-    return replace(form, inv_freq=torch.full_like(form.inv_freq, JUNK))
+    otherwise = (
+        "a buffer or table that is in no checkpoint stays as uninitialised memory; make it again "
+        "in reset_parameters, or where it is used"
+    )
+    asked.turns(name, case, page=STATE, subject=new.bound(module), otherwise=otherwise)
 
 
 def _bases(asked, new, init) -> None:

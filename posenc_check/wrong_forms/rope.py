@@ -156,7 +156,8 @@ CHANGES: list[tuple[str, Callable[[Form], Form]]] = [
     ),
     ("nothing is turned", _places(torch.zeros_like)),
     (
-        "the heads are counted, not the tokens: the axes H and T are taken for each other",
+        "the heads are counted, not the tokens: the axes H and T are taken for each other (if x "
+        "comes as (B, T, H, D), say so with axes BTHD)",
         # Seen only where there are as many of both; other sizes stay as they are.
         _places(lambda p: p.transpose(-1, -2) if p.shape[-1] == p.shape[-2] else p),
     ),

@@ -362,8 +362,22 @@ def test_every_requirement_is_failed_by_some_wrong_form():
     for name in WRONG:
         report = report_of(name)
         failed |= {entry.name for entry in report.failures}
-        asked |= {entry.name for entry in report.requirements}
+        asked |= {entry.name for entry in report.requirements if entry.status != "skip"}
     assert failed == asked
+
+
+def test_a_base_of_its_own_is_named_as_not_asked():
+    def with_base(x, positions, base=1000.0):
+        return rotated(x, positions[:, None].double() * speeds(x, base))
+
+    report = check_rope(with_base, layout="half")
+    reasons = {entry.name: entry.reason for entry in report.requirements}
+    assert report.passed
+    assert reasons["its own default base"] == (
+        "it is 1000, and 10000 was passed; leave base out to ask it"
+    )
+    asked = check_rope(with_base, layout="half", call="x, positions")
+    assert asked.failures[0].cause == "the base is about 1000, you said 10000"
 
 
 def raises(x, positions):
