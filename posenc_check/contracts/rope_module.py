@@ -82,7 +82,7 @@ def _refilled(asked, new, init) -> None:
         module = guarded(build, "its class on the meta device", (), {})
     except Unusable as error:
         return asked.exam.skip(name, f"it cannot be built there: {error}", page=STATE)
-    module = module.to_empty(device="cpu")
+    module = guarded(module.to_empty, "module.to_empty", (), {"device": "cpu"})
     for buffer in module.buffers():
         buffer.fill_(JUNK)  # empty memory holds anything
     for hook in HOOKS:

@@ -34,7 +34,8 @@ def _trains_nothing(asked) -> None:
 
 def _cast(asked) -> None:
     """Rows may be rounded with the module; speeds and angles may not."""
-    module = asked.new.instance(asked.said.init).to(torch.bfloat16)
+    made = asked.new.instance(asked.said.init)
+    module = guarded(made.to, "module.to(bfloat16)", (torch.bfloat16,), {})
     case = Case(asked.said, range(min(asked.said.max_len, 600)), 1, seed=20)
     name = "is right after module.to(bfloat16)"
     asked.right(name, case, torch.bfloat16, PRECISION, subject=asked.new.bound(module))
@@ -73,7 +74,7 @@ def _refilled(asked) -> None:
         module = guarded(build, "its class on the meta device", (), {})
     except Unusable as error:
         return asked.exam.skip(name, f"it cannot be built there: {error}", page=PAGE)
-    module = module.to_empty(device="cpu")
+    module = guarded(module.to_empty, "module.to_empty", (), {"device": "cpu"})
     for buffer in module.buffers():
         buffer.fill_(7)  # empty memory holds anything
     for hook in HOOKS:

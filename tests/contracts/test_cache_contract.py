@@ -356,7 +356,7 @@ def remembering():
 @pytest.mark.parametrize("name", ["past", "past_key_values", "kv_cache", "layer_past", "state"])
 def test_a_cache_that_the_caller_keeps_needs_a_factory(name):
     scope = {}
-    exec(f"def step(x, {name}=None): return x, x", scope)  # noqa: S102
+    exec(f"def step(x, {name}=None): return x, x", scope)
     for make, called in ((lambda: scope["step"], "step"), (Functional, "Functional")):
         handed = "past" if make is Functional else name
         report = check_cache(make)

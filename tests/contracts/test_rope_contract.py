@@ -423,6 +423,18 @@ def test_an_unusable_subject_is_named(rotate, options, text):
         report.raise_for_failures()
 
 
+class CannotBeCast(rotations.NotPersistent):
+    def _apply(self, *args, **options):
+        raise RuntimeError("do not cast me")
+
+
+def test_a_module_that_cannot_be_cast_is_no_traceback():
+    report = check_rope(CannotBeCast, layout="half")
+    assert not report.unusable
+    said = [entry.reason for entry in report.requirements if "do not cast me" in entry.reason]
+    assert len(said) == 3  # the cast, to_empty, and the table that is cast and grows
+
+
 @pytest.mark.parametrize(
     "options, text",
     [
