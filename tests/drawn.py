@@ -3,11 +3,24 @@
 import functools
 import math
 from importlib import import_module
+from pathlib import Path
 from xml.etree import ElementTree
+
+import matplotlib
+from PIL import ImageFont
 
 from posenc_check import oracles
 
 SVG = "{http://www.w3.org/2000/svg}"
+# Page fonts are narrower than this one, which matplotlib brings along.
+WIDE_FONT = ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf", 100)
+
+
+def extent(text: str, at: float, size: float, anchor: str | None) -> tuple[float, float]:
+    """Where a line of text begins and ends at most; at is its anchor point."""
+    reach = size / 100 * WIDE_FONT.getlength(text)
+    start = at - {None: 0, "start": 0, "middle": reach / 2, "end": reach}[anchor]
+    return start, start + reach
 
 
 @functools.cache

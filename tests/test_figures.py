@@ -6,18 +6,14 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import matplotlib
 import pytest
-from PIL import ImageFont
 
-from tests.drawn import SVG, aria, elements, svg
+from tests.drawn import SVG, aria, elements, extent, svg
 from tools.figures import NAMES
 from tools.figures.__main__ import draw_all
 
 ROOT = Path(__file__).parents[1]
 COLOUR = re.compile(r"none|currentColor|var\(--fig-(ink|muted|grid|[1-5])\)")
-# Page fonts are narrower than this one, which matplotlib brings along.
-WIDE_FONT = ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf", 100)
 TAGS = "svg g line polyline polygon circle rect path text tspan mask image".split()
 
 
@@ -98,8 +94,7 @@ def test_text_is_readable_on_a_phone_and_stays_inside(name):
     for element in root.iter(f"{SVG}text"):
         size = float(element.get("font-size") or usual)
         assert size >= 13
-        reach = size / 100 * WIDE_FONT.getlength("".join(element.itertext()))
-        before = {None: 0, "middle": reach / 2, "end": reach}[element.get("text-anchor")]
-        start = float(element.get("x")) - before
-        assert 0 <= start and start + reach <= width, "".join(element.itertext())
+        words = "".join(element.itertext())
+        start, end = extent(words, float(element.get("x")), size, element.get("text-anchor"))
+        assert 0 <= start and end <= width, words
         assert size / 2 <= float(element.get("y")) <= height - size / 2

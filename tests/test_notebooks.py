@@ -4,6 +4,7 @@ Each code cell that ran is recorded with its source, so that the guard can compa
 the built page with the cells that passed here.
 """
 
+import re
 from pathlib import Path
 
 import jupytext
@@ -11,6 +12,8 @@ import nbclient
 import pytest
 from bs4 import BeautifulSoup
 from nbclient.exceptions import CellExecutionError
+
+from tests.drawn import extent
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("**/*.py"))
@@ -58,13 +61,40 @@ def test_notebook_runs(path, cells, record_property):
         record_property("cell", cell.source)
 
 
-def test_each_figure_says_in_its_caption_what_there_is_to_see(cells):
+@pytest.fixture
+def figures(cells) -> list:
     pages = [o.data.get("text/html", "") for c in cells for o in c.outputs if "data" in o]
-    figures = [figure for page in pages for figure in BeautifulSoup(page, "html.parser")("figure")]
-    assert len(figures) == sum("\nshow(figure" in cell.source for cell in cells)
+    return [figure for page in pages for figure in BeautifulSoup(page, "html.parser")("figure")]
+
+
+def test_every_figure_has_a_caption_and_a_text_alternative(cells, figures):
+    assert len(figures) == sum("\nshow(figure" in cell.source for cell in cells) > 0
     for figure in figures:
-        assert len(figure.figcaption.text) > 40 and figure.img["alt"] == "", figure.figcaption
+        assert len(figure.figcaption.text) > 40
+        words = figure.svg["aria-label"]
+        assert figure.svg["role"] == "img" and len(words) > 60 and words.endswith("."), words
+        assert "nan" not in words and words != figure.figcaption.text
     assert not any("image/png" in o.get("data", {}) for c in cells for o in c.outputs)
+
+
+def test_figures_share_no_id_and_stay_on_the_picture(figures):
+    ids = [found["id"] for figure in figures for found in figure.find_all(id=True)]
+    assert len(ids) == len(set(ids)) > 0
+    for figure in figures:
+        assert_text_inside(figure.svg)
+
+
+def assert_text_inside(picture) -> None:
+    _, _, width, height = map(float, picture["viewbox"].split())
+    assert abs(width - 380) < 0.5
+    for text in picture("text"):
+        size = float(re.search(r"font-size: ([\d.]+)px", text["style"])[1])
+        anchor = re.search(r"text-anchor: (\w+)", text["style"])[1]
+        assert size >= 13
+        turned = "rotate(-90" in text["transform"]  # the title of a y axis
+        assert anchor == "middle" or not turned
+        start, end = extent(text.text, float(text["y" if turned else "x"]), size, anchor)
+        assert 0 <= start and end <= (height if turned else width), text
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

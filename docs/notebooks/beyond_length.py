@@ -27,14 +27,12 @@
 # of each have hardly any context. Losses are in nats: lower is better.
 
 # %%
-import base64
-import io
 from statistics import mean
 
 import matplotlib.pyplot as plt
-from IPython.display import HTML, display
 
 from lab import margins, record
+from tools.notebook_figures import BLUE, BROWN, GREEN, INK, MUTED, ORANGE, VIOLET, show
 
 lab = record.read("extrapolation")
 rows = lab["rows"]
@@ -46,11 +44,6 @@ print(f"plans: {lab['plans']['fresh']}")
 # The next cell only draws.
 
 # %%
-COLOURS = {"one": "#0b63a5", "two": "#b3470b", "three": "#4f7a28", "four": "#7a3e9d"}
-GREY, CARD = "#5b6773", "#f7f8fa"
-plt.rcParams.update({"figure.figsize": (5, 3), "font.size": 11,
-                     "figure.facecolor": CARD, "axes.facecolor": CARD,
-                     "axes.spines.top": False, "axes.spines.right": False})
 LENGTHS = sorted({row["length"] for row in rows})
 
 
@@ -59,34 +52,20 @@ def losses(method, length, scoring="sliding"):
             if (row["method"], row["length"]) == (method, length)]
 
 
-def draw(axes, method, colour, style="-", scoring="sliding"):
-    """The mean of the seeds, and a band from the lowest to the highest."""
+def draw(axes, method, colour, style, text, at, scoring="sliding"):
+    """The mean of the seeds, a band from the lowest to the highest, and the name at a place."""
     found = [losses(method, length, scoring) for length in LENGTHS]
     axes.fill_between(LENGTHS, [min(f) for f in found], [max(f) for f in found],
                       color=colour, alpha=0.18, linewidth=0)
-    axes.plot(LENGTHS, [mean(f) for f in found], style, color=colour, linewidth=1.8)
-
-
-def name(axes, text, length, loss, colour):
-    axes.text(length, loss, text, color=colour)
+    axes.plot(LENGTHS, [mean(f) for f in found], style, color=colour, linewidth=1.8, label=text)
+    axes.text(*at, text, color=colour)
 
 
 def frame(axes, top=3.6):
-    axes.axvline(64, color=GREY, linewidth=0.8, linestyle=":")
+    axes.axvline(64, color=MUTED, linewidth=0.8, linestyle=":")
     axes.set(xscale="log", xticks=LENGTHS, xticklabels=LENGTHS, xlabel="length read",
              ylabel="loss, nats", ylim=(0.9, top))
     axes.minorticks_off()
-
-
-def show(figure, text):
-    file = io.BytesIO()
-    figure.tight_layout()
-    figure.savefig(file, format="webp", dpi=200, pil_kwargs={"lossless": True})
-    link = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode()
-    # The caption says what there is to see, so the picture needs no second text.
-    image = f'<img width="500" alt="" src="{link}">'
-    display(HTML(f"<figure>{image}<figcaption>{text}</figcaption></figure>"))
-    plt.close(figure)
 
 # %% [markdown]
 # ## Tables and the plain rotation
@@ -95,13 +74,12 @@ def show(figure, text):
 
 # %%
 figure, axes = plt.subplots()
-for method, colour, text, at in (("sinusoidal", COLOURS["two"], "sinusoid", (66, 2.9)),
-                                 ("learned", COLOURS["four"], "learned", (300, 2.35)),
-                                 ("rope", COLOURS["one"], "RoPE", (200, 1.95)),
-                                 ("none", GREY, "no encoding", (300, 1.55))):
-    draw(axes, method, colour)
-    name(axes, text, *at, colour)
-frame(axes)
+for method, colour, text, at in (("sinusoidal", ORANGE, "sinusoid", (66, 2.9)),
+                                 ("learned", VIOLET, "learned", (300, 2.35)),
+                                 ("rope", BLUE, "RoPE", (200, 1.95)),
+                                 ("none", MUTED, "no encoding", (300, 1.55))):
+    draw(axes, method, colour, "-", text, at)
+frame(axes, top=4.3)
 show(figure, "Loss against the length read, mean and range of five seeds, logarithmic lengths. "
              "The dotted line is the trained length. The sinusoid rises steeply at once, the learned "
              "table a little later, RoPE after half as much again; no encoding rises slowly.")
@@ -124,18 +102,18 @@ show(figure, "Loss against the length read, mean and range of five seeds, logari
 
 # %%
 figure, axes = plt.subplots()
-for method, colour, text, at in (("sinusoidal", COLOURS["two"], "sinusoid", (140, 3.4)),
-                                 ("rope", COLOURS["one"], "RoPE", (160, 2.3)),
-                                 ("alibi", COLOURS["three"], "ALiBi", (200, 1.35))):
+for method, colour, text, at in (("sinusoidal", ORANGE, "sinusoid", (140, 3.4)),
+                                 ("rope", BLUE, "RoPE", (160, 2.3)),
+                                 ("alibi", GREEN, "ALiBi", (200, 1.35))):
     found = [row["by_position"] for row in rows
              if (row["method"], row["length"]) == (method, 256)]
     # Four bins of eight positions together have the same targets: windows move by 32.
     bins = [mean(column) for column in zip(*found, strict=True)]
     smooth = [mean(bins[i:i + 4]) for i in range(0, len(bins), 4)]
     axes.plot([8 * i + 16 for i in range(0, len(bins), 4)], smooth, "o-",
-              color=colour, linewidth=1.8, markersize=3)
-    name(axes, text, *at, colour)
-axes.axvline(64, color=GREY, linewidth=0.8, linestyle=":")
+              color=colour, linewidth=1.8, markersize=3, label=text)
+    axes.text(*at, text, color=colour)
+axes.axvline(64, color=MUTED, linewidth=0.8, linestyle=":")
 axes.set(xlabel="position in a window of 256", ylabel="loss, nats", ylim=(0.9, 3.9))
 show(figure, "Loss by position in windows of 256 characters. At the dotted line, the trained length, the sinusoid's loss jumps up, RoPE's "
              "climbs, and ALiBi's stays.")
@@ -148,14 +126,13 @@ show(figure, "Loss by position in windows of 256 characters. At the dotted line,
 # %%
 figure, axes = plt.subplots()
 for method, colour, style, text, at in (
-        ("t5", COLOURS["two"], "-", "T5", (400, 1.72)),
-        ("fire", COLOURS["four"], "--", "FIRE", (290, 1.47)),
-        ("alibi", COLOURS["one"], "-", "ALiBi", (66, 1.31)),
-        ("kerple", COLOURS["three"], "--", "KERPLE", (66, 0.96)),
-        ("xpos", GREY, ":", "xPos", (400, 1.0)),
-        ("shaw", "#222222", "-.", "Shaw", (170, 0.96))):
-    draw(axes, method, colour, style)
-    name(axes, text, *at, colour)
+        ("t5", ORANGE, "-", "T5", (400, 1.72)),
+        ("fire", VIOLET, "--", "FIRE", (425, 1.4)),
+        ("alibi", BLUE, "-", "ALiBi", (66, 1.31)),
+        ("kerple", GREEN, "--", "KERPLE", (66, 0.96)),
+        ("xpos", MUTED, ":", "xPos", (400, 1.0)),
+        ("shaw", INK, "-.", "Shaw", (170, 0.96))):
+    draw(axes, method, colour, style, text, at)
 frame(axes, top=2.0)
 show(figure, "Loss against the length read. ALiBi, KERPLE, xPos, and Shaw's clipped vectors stay "
              "nearly level; T5's buckets and FIRE rise slowly, T5 with a wide range over seeds.")
@@ -179,12 +156,11 @@ show(figure, "Loss against the length read. ALiBi, KERPLE, xPos, and Shaw's clip
 
 # %%
 figure, axes = plt.subplots()
-for method, colour, style, text, at in (("rope", GREY, "-", "as trained", (98, 2.4)),
-                                        ("pi", COLOURS["two"], "-", "PI", (83, 1.75)),
-                                        ("ntk", COLOURS["four"], "--", "NTK", (380, 2.0)),
-                                        ("yarn", COLOURS["one"], "-", "YaRN", (290, 1.05))):
-    draw(axes, method, colour, style)
-    name(axes, text, *at, colour)
+for method, colour, style, text, at in (("rope", MUTED, "-", "as trained", (98, 2.4)),
+                                        ("pi", ORANGE, "-", "PI", (83, 1.75)),
+                                        ("ntk", VIOLET, "--", "NTK", (380, 2.0)),
+                                        ("yarn", BLUE, "-", "YaRN", (290, 1.05))):
+    draw(axes, method, colour, style, text, at)
 frame(axes)
 show(figure, "Loss against the length read, without any further training. PI rises at once and "
              "then slowly; NTK stays level to twice the length and then rises; YaRN rises least.")
@@ -226,12 +202,11 @@ for method in ("rope", "rope_tuned", "pi_tuned", "ntk_tuned", "yarn_tuned"):
 # %%
 figure, axes = plt.subplots()
 for method, colour, style, text, at in (
-        ("rope", GREY, "-", "RoPE", (140, 2.7)),
-        ("rope_randomized", COLOURS["one"], "-", "RoPE, random positions", (150, 1.08)),
-        ("drope", COLOURS["two"], "--", "dropped, trained on", (66, 1.85)),
-        ("none_longer", COLOURS["four"], ":", "none, trained as long", (150, 1.5))):
-    draw(axes, method, colour, style)
-    name(axes, text, *at, colour)
+        ("rope", MUTED, "-", "RoPE", (140, 2.7)),
+        ("rope_randomized", BLUE, "-", "RoPE, random positions", (150, 1.08)),
+        ("drope", ORANGE, "--", "dropped", (66, 1.83)),
+        ("none_longer", VIOLET, ":", "none", (66, 1.32))):
+    draw(axes, method, colour, style, text, at)
 frame(axes)
 show(figure, "Loss against the length read. With random positions RoPE rises slowly. A model "
              "without its RoPE, trained on, lies above and stays nearly level, as does a model that "

@@ -17,29 +17,21 @@
 # before, name a position together. We add them one by one, and check every step.
 
 # %%
-import base64
-import io
 import math
 
 import matplotlib.pyplot as plt
 import torch
-from IPython.display import HTML, display
 
 from snippets.sinusoidal import sinusoidal_inv_freq, sinusoidal_table
+from tools.notebook_figures import BLUE, MUTED, ORANGE, WIDE, show
 
 # %% [markdown]
-# The next cell only draws; skip it on a first reading. One helper draws a hand, with sine to the
-# right and cosine upwards, as on a clock. The other shows a figure with its caption.
+# The next cell only draws; skip it on a first reading. A hand is drawn with sine to the right and
+# cosine upwards, as on a clock.
 
 # %%
-BLUE, ORANGE, GREY, CARD = "#0b63a5", "#b3470b", "#5b6773", "#f7f8fa"
-plt.rcParams.update({"figure.figsize": (5, 2.4), "font.size": 11,
-                     "figure.facecolor": CARD, "axes.facecolor": CARD,
-                     "axes.spines.top": False, "axes.spines.right": False})
-
-
 def draw_hand(axes, sine, cosine, color=BLUE, style="-"):
-    rim = plt.Circle((0, 0), 1, fill=False, color=GREY, linewidth=0.8)
+    rim = plt.Circle((0, 0), 1, fill=False, color=MUTED, linewidth=0.8)
     axes.add_patch(rim)
     axes.plot([0, sine], [0, cosine], style, color=color, linewidth=2.2)
     axes.plot(sine, cosine, "o", color=color, markersize=5)
@@ -47,15 +39,10 @@ def draw_hand(axes, sine, cosine, color=BLUE, style="-"):
     axes.axis("off")
 
 
-def show(figure, text):
-    file = io.BytesIO()
-    figure.tight_layout()
-    figure.savefig(file, format="webp", dpi=200, pil_kwargs={"lossless": True})
-    link = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode()
-    # The caption says what there is to see, so the picture needs no second text.
-    image = f'<img width="500" alt="" src="{link}">'
-    display(HTML(f"<figure>{image}<figcaption>{text}</figcaption></figure>"))
-    plt.close(figure)
+def where(hands, positions):
+    """The same in words, for those who do not see the dials."""
+    readings = (f"at {p} sine {hands[p, 0]:.2f}, cosine {hands[p, 1]:.2f}" for p in positions)
+    return "The hand points to: " + "; ".join(readings) + "."
 
 
 # %% [markdown]
@@ -74,12 +61,12 @@ assert torch.allclose(hand.norm(dim=-1), torch.ones_like(angle))
 assert torch.allclose(hand[1], hand[9])  # one turn later: the same reading
 
 # %%
-figure, dials = plt.subplots(1, 4, figsize=(5, 1.6))
+figure, dials = plt.subplots(1, 4, figsize=(WIDE, 1.6))
 for axes, position in zip(dials, (0, 1, 8, 9), strict=True):
     draw_hand(axes, *hand[position].tolist())
-    axes.set_title(position, fontsize=11)
+    axes.set_title(position)
 show(figure, "Four dials, for the positions 0, 1, 8 and 9. "
-             "The hands at 8 and 9 point where those at 0 and 1 do.")
+             "The hands at 8 and 9 point where those at 0 and 1 do.", where(hand, (0, 1, 8, 9)))
 
 # %% [markdown]
 # After a full turn the readings repeat. A slower hand repeats later, but it moves so little that
@@ -101,9 +88,9 @@ assert torch.allclose(speeds[1:], factor * speeds[:-1])
 print("radians per position:", [round(s, 6) for s in speeds.tolist()])
 
 # %%
-figure, rows = plt.subplots(4, 1, figsize=(5, 3.8), sharex=True)
+figure, rows = plt.subplots(4, 1, figsize=(WIDE, 3.8), sharex=True)
 for pair, axes in enumerate(rows):
-    axes.plot(table[:300, 2 * pair], color=BLUE, linewidth=1.4)
+    axes.plot(table[:300, 2 * pair], color=BLUE, linewidth=1.4, label=f"sine of pair {pair}")
     axes.set_ylabel(f"pair {pair}", rotation=0, ha="right", va="center")
     axes.set(ylim=(-1.15, 1.15), yticks=[-1, 1], xlim=(0, 299))
 rows[-1].set_xlabel("position")
@@ -132,7 +119,7 @@ assert secret in left[-1]
 assert len(left[0]) > len(left[1]) > len(left[2])
 
 # %%
-figure, axes = plt.subplots(figsize=(5, 2.2))
+figure, axes = plt.subplots(figsize=(WIDE, 2.2))
 for row, some in enumerate(left):
     axes.plot(some, [row] * len(some), "|", color=BLUE, markersize=14)
 axes.axvline(secret, color=ORANGE, linewidth=0.8, linestyle=":")
@@ -140,7 +127,9 @@ axes.set(yticks=range(4), yticklabels=["pair 0", "and 1", "and 2", "and 3"],
          xlabel="position", xlim=(0, 999), ylim=(3.5, -0.5))
 show(figure, f"Marks at the positions that fit. Pair 0 leaves {len(left[0])}, "
              f"spread over all; pairs 0 and 1 leave {len(left[1])}, far apart; "
-             f"all four leave {len(left[3])}, at position {secret}.")
+             f"all four leave {len(left[3])}, at position {secret}.",
+     "; ".join(f"after pair {i}: {len(some)} positions from {some[0]} to {some[-1]}"
+               for i, some in enumerate(left)) + ".")
 
 # %% [markdown]
 # The fast hand tells neighbours apart, and fits again and again. Each slower hand keeps a region
@@ -163,14 +152,14 @@ moved = torch.stack(ahead, dim=-1).flatten(-2)  # (T, d_model)
 assert torch.allclose(moved[:-k], table[k:], atol=1e-6)  # from every start
 
 # %%
-figure, dials = plt.subplots(1, 3, figsize=(5, 1.9))
+figure, dials = plt.subplots(1, 3, figsize=(WIDE, 1.9))
 for axes, start in zip(dials, (3, 40, 500), strict=True):
-    draw_hand(axes, *table[start, 2:4].tolist(), color=GREY, style="--")
+    draw_hand(axes, *table[start, 2:4].tolist(), color=MUTED, style="--")
     draw_hand(axes, *table[start + k, 2:4].tolist())
-    axes.set_title(f"{start} to {start + k}", fontsize=11)
+    axes.set_title(f"{start} to {start + k}")
 show(figure, f"The hand of pair 1 before, dashed, and {k} positions later, for "
              "three starts. It points elsewhere each time, but the angle of "
-             "the step is the same.")
+             "the step is the same.", where(table[:, 2:4], (3, 3 + k, 40, 40 + k, 500, 500 + k)))
 
 # %% [markdown]
 # A fixed linear map can therefore look a fixed number of places ahead. [RoPE](../../methods/rope/)
@@ -193,10 +182,10 @@ assert torch.allclose((positions * fast).sin(), -(positions * slow).sin())
 # %%
 between = torch.linspace(0, 20, 2001, dtype=torch.float64)
 figure, axes = plt.subplots()
-axes.plot(between, (between * fast).cos(), color=GREY, linewidth=0.7)
-axes.plot(between, (between * slow).cos(), "--", color=BLUE, linewidth=1.6)
-axes.plot(positions, (positions * fast).cos(), "o", color=ORANGE)
-axes.set(xlabel="position", yticks=[-1, 0, 1], xticks=range(0, 21, 5))
+axes.plot(between, (between * fast).cos(), color=MUTED, linewidth=0.7)
+axes.plot(between, (between * slow).cos(), "--", color=BLUE, linewidth=1.6, label="slow hand")
+axes.plot(positions, (positions * fast).cos(), "o", color=ORANGE, label="fast hand as read")
+axes.set(xlabel="position", ylabel="cosine", yticks=[-1, 0, 1], xticks=range(0, 21, 5))
 show(figure, "Grey: the fast hand at every moment. Dots: what we read at "
              "whole positions. Dashed: the slow hand that gives the same readings.")
 
@@ -233,10 +222,10 @@ assert torch.equal(right, right.flip(0))  # a gap has no direction here
 assert right[gaps == 1] > 0.9 and wrong[gaps == 1] < 0.2
 
 # %%
-figure, axes = plt.subplots(figsize=(5, 2.8))
-axes.axhline(0, color=GREY, linewidth=0.8)
-axes.plot(gaps, right, color=BLUE, linewidth=2)
-axes.plot(gaps, wrong, "--", color=ORANGE, linewidth=1.2)
+figure, axes = plt.subplots(figsize=(WIDE, 2.8))
+axes.axhline(0, color=MUTED, linewidth=0.8)
+axes.plot(gaps, right, color=BLUE, linewidth=2, label="minus")
+axes.plot(gaps, wrong, "--", color=ORANGE, linewidth=1.2, label="plus")
 axes.text(14, 0.75, "minus", color=BLUE)
 axes.text(14, 0.32, "plus", color=ORANGE)
 axes.set(xlabel="gap between two positions", ylabel="similarity")

@@ -19,14 +19,12 @@
 # another type is named, on texts in the public domain; the models may have seen them in training.
 
 # %%
-import base64
-import io
 from statistics import mean
 
 import matplotlib.pyplot as plt
-from IPython.display import HTML, display
 
 from lab import record
+from tools.notebook_figures import BLUE, GREEN, MUTED, ORANGE, VIOLET, show
 
 lab = {name: record.read(f"models_{name}") for name in (
     "encoder_order", "encoder_limit", "decoder_check", "decoder_faults", "decoder_words",
@@ -35,28 +33,6 @@ order = lab["encoder_order"]
 for name, version in order["versions"].items():
     print(f"{name} {version}")
 print("torch", order["torch"], "- measured on", order["date"])
-
-# %% [markdown]
-# The next cell only draws.
-
-# %%
-BLUE, ORANGE, GREEN, VIOLET = "#0b63a5", "#b3470b", "#4f7a28", "#7a3e9d"
-GREY, CARD = "#5b6773", "#f7f8fa"
-plt.rcParams.update({"figure.figsize": (5, 3), "font.size": 11,
-                     "figure.facecolor": CARD, "axes.facecolor": CARD,
-                     "axes.spines.top": False, "axes.spines.right": False})
-
-
-def show(figure, text):
-    file = io.BytesIO()
-    figure.tight_layout()
-    figure.savefig(file, format="webp", dpi=200, pil_kwargs={"lossless": True})
-    link = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode()
-    # The caption says what there is to see, so the picture needs no second text.
-    image = f'<img width="500" alt="" src="{link}">'
-    display(HTML(f"<figure>{image}<figcaption>{text}</figcaption></figure>"))
-    plt.close(figure)
-
 
 # %% [markdown]
 # ## The dog and the cat
@@ -146,20 +122,20 @@ for fault, found in cost.items():
 figure, axes = plt.subplots()
 at = [128 * i + 64 for i in range(8)]
 for fault, colour, style, text, place in (
-        ("bf16 positions", ORANGE, "-", "bf16 positions", (420, 1.05)),
-        ("bf16 angles", VIOLET, "--", "bf16 angles", (90, 0.55)),
-        ("base 10000", GREEN, ":", "another base", (620, 0.36)),
-        ("bf16 inv_freq", BLUE, "-", "bf16 inv_freq", (560, 0.06))):
+        ("bf16 positions", ORANGE, "-", "bf16 positions", (420, 0.9)),
+        ("bf16 angles", VIOLET, "--", "bf16 angles", (640, 0.57)),
+        ("base 10000", GREEN, ":", "another base", (640, 0.29)),
+        ("bf16 inv_freq", BLUE, "-", "bf16 inv_freq", (640, 0.06))):
     found = [[now - before for now, before in zip(row["loss"], right[row["text"]], strict=True)]
              for row in faults if row["fault"] == fault]
     axes.plot(at, [mean(column) for column in zip(*found, strict=True)], style,
-              color=colour, linewidth=1.8)
+              color=colour, linewidth=1.8, label=text)
     axes.text(*place, text, color=colour)
-axes.axvline(256, color=GREY, linewidth=0.8, linestyle=":")
-axes.set(xlabel="position in the text", ylabel="nats lost")
+axes.axvline(256, color=MUTED, linewidth=0.8, linestyle=":")
+axes.set(xlabel="position in the text", ylabel="nats lost", ylim=(-0.05, 1.05))
 show(figure, "Nats lost by position, mean of the texts. Rounded positions cost nothing up to the "
              "dotted line at 256 and then more and more; rounded angles a little earlier; another "
-             "base costs the same everywhere; rounded frequencies cost nothing to be seen.")
+             "base costs some everywhere; rounded frequencies cost nothing to be seen.")
 
 # %% [markdown]
 # Positions in bfloat16 cost nothing in the first 256 tokens and 0.6 nats or more in the second half of

@@ -20,7 +20,8 @@ from lab.models import compare, files, texts
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / ".cache" / "models"
 EXPERIMENTS = ("encoder_order", "encoder_limit", "decoder_check", "cache_offset")
-EXPERIMENTS += ("decoder_words", "decoder_faults", "decoder_length")
+EXPERIMENTS += ("decoder_words", "decoder_faults", "decoder_length", "decoder_context")
+EXPERIMENTS += ("decoder_gap",)
 # Everything is installed; nothing is fetched, and no bar is drawn.
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 # Changing these changes no number.
