@@ -11,9 +11,10 @@ import json
 import os
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.guard import record_edits
 from tests.guard.digest import ROOT
 from tests.guard.static import static_claims
 
@@ -25,13 +26,17 @@ CONTROL = "control"  # the same run without an edit: everything must pass
 class Saboteur:
     id: str
     file: str
-    old: str
-    new: str
+    old: str = ""
+    new: str = ""
     kills: tuple[str, ...] = ()  # claim ids, or parts of test names; every one must fail
     error: tuple[str, ...] = ("AssertionError",)  # how they must fail
     guard: str = ""  # of a page: part of the problem that tests.guard must report instead
+    row: dict = field(default_factory=dict)  # of a record of the lab: see record_edits.py
+    put: list = field(default_factory=list)
 
     def apply(self, text: str) -> str:
+        if self.row:
+            return record_edits.edited(text, self.row, self.put)
         if self.old == self.new or text.count(self.old) != 1:
             count = "no change" if self.old == self.new else f"{text.count(self.old)} times"
             raise ValueError(f"{self.id}: `old` must occur exactly once in {self.file}: {count}")
@@ -58,7 +63,7 @@ def list_problems(saboteurs: list[Saboteur], root: Path = ROOT) -> list[str]:
             problems.append(f"{saboteur.id}: needs `kills`, or for a page `guard`")
         try:
             saboteur.apply((root / saboteur.file).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, LookupError) as error:
             problems.append(f"{saboteur.id}: {error}")
     return problems
 
