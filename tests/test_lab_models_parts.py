@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from lab.models import compare, decoder, faults, files, scores, tables, texts, turns
+from lab.models import compare, decoder, decoder_gap, faults, files, scores, tables, texts, turns
 from posenc_check import oracles
 from tests.exact import raises_exactly
 
@@ -140,3 +140,12 @@ def test_another_file_is_refused():
 def test_headings_of_scanned_pages_are_left_out():
     page = "one\n\n### END: A.tif ###\n\n#### Source: b\n p.772:0\n\ntwo. \n"
     assert texts.cleaned(page) == "one\n\ntwo."
+
+
+def test_a_gap_moves_the_second_half_only():
+    half = list(range(1024))
+    assert decoder_gap.places(None).tolist() == half
+    assert decoder_gap.places(0).tolist() == list(range(2048))
+    assert decoder_gap.places(4096).tolist() == half + [p + 5120 for p in half]
+    # The last gap but three, and the last, end where the trained range and twice that end.
+    assert [decoder_gap.places(decoder_gap.GAPS[i])[-1] for i in (3, -1)] == [8191, 16383]

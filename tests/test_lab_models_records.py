@@ -92,3 +92,22 @@ def test_faults_of_a_cache_leave_the_first_call_alone(text):
         (row,) = rows("decoder_faults", text=text, fault=fault)
         assert row["loss"][:4] == pytest.approx(right["loss"][:4], abs=1e-4)
         assert min(row["kl"][4:]) > 100 * max(map(abs, row["kl"][:4]))
+
+
+@pytest.mark.parametrize("text", MODULES["decoder_length"].TEXTS)
+def test_the_same_tokens_at_the_same_positions_have_the_same_loss(text):
+    (long,) = rows("decoder_length", text=text, rule="plain", start=0, length=12288)
+    same = {"abs": 1e-4}  # float32 sums over other blocks of the same text
+    (whole,) = rows("decoder_context", text=text, length=8192)
+    assert whole["loss"] == pytest.approx(long["loss"][15], **same)
+    (no_gap,) = rows("decoder_gap", text=text, rule="plain", gap=0)
+    assert no_gap["loss"] == pytest.approx(sum(long["loss"][2:4]) / 2, **same)
+
+
+def test_rules_that_do_not_reach_the_trained_length_change_nothing():
+    """Dynamic NTK is plain up to there; and without the first half there is no far position."""
+    for text in MODULES["decoder_gap"].TEXTS:
+        for gap in (None, 0, 2048, 4096, 6144):
+            found = [rows("decoder_gap", text=text, rule=rule, gap=gap)[0]["loss"]
+                     for rule in ("plain", "dynamic NTK")]
+            assert found[0] == found[1]

@@ -83,13 +83,13 @@ def write(path: Path, text: str) -> None:
 
 
 def collect_rows(claims: dict, run: dict | None):
-    """[(page prefix, [(id, text, tests, result)])]; pages in reading order, claims as written."""
+    """[(page prefix, [(id, text, record or None, tests, result)])]; pages in reading order, claims as written."""
     results = read_claims(run) if run else {}
     pages: dict[str, list] = {prefix: [] for prefix in PAGES}
     for claim_id, claim in claims.items():
         result = result_of(results.get(claim_id)) if run else NOT_YET
         text = claim["text"] or "(this claim has no sentence)"
-        row = (claim_id, text, claim["tests"], result)
+        row = (claim_id, text, claim["measured"], claim["tests"], result)
         fitting = [prefix for prefix in PAGES if claim_id.startswith(f"{prefix}-")]
         pages.setdefault(max(fitting, key=len, default=claim_id), []).append(row)
     return [(prefix, rows) for prefix, rows in pages.items() if rows]
@@ -136,11 +136,13 @@ def section(prefix: str, rows: list) -> str:
     )
 
 
-def row(claim_id: str, text: str, tests: list[str], result: str) -> str:
-    names = "<br>".join(f"<code>{breakable(test)}</code>" for test in tests)
+def row(claim_id: str, text: str, measured: str | None, tests: list[str], result: str) -> str:
+    sources = [*tests, measured] if measured else tests
+    names = "<br>".join(f"<code>{breakable(source)}</code>" for source in sources)
+    kind = "measured" if measured else "checked"
     state = "passed" if result.startswith("passed") else "open" if result == NOT_YET else "failed"
     return (
-        f'<tr id="{claim_id}"><td>{sentence(text)}</td><td>checked</td><td>{names}</td>'
+        f'<tr id="{claim_id}"><td>{sentence(text)}</td><td>{kind}</td><td>{names}</td>'
         f'<td class="{state}">{result}</td></tr>\n'
     )
 

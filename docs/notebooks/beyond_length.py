@@ -227,11 +227,13 @@ show(figure, "Loss against the length read. With random positions RoPE rises slo
 
 # %%
 from lab import recall_shares
+from lab.recall_task import N_VALUES
 
 answers = record.read("recall")
 share = recall_shares.shares
 found = answers["rows"]
-print(f"right answers, mean (lowest to highest) of {len(answers['seeds'])} seeds")
+print(f"right answers, mean (lowest to highest) of {len(answers['seeds'])} seeds; "
+      f"guessing gives {1 / N_VALUES:.2f}")
 print(f"{'':<16}{'64':>20}{'256':>20}{'512, beyond 64':>20}")
 for method in dict.fromkeys(row["method"] for row in found):
     cells = []
@@ -244,11 +246,11 @@ for method in dict.fromkeys(row["method"] for row in found):
 # ALiBi and Shaw's vectors find values at eight times the trained length: 0.75 or more of the answers
 # about distances beyond 64 are right in every
 # seed.<a class="claim" href="../../verified/#beyond-length-found">✓</a> RoPE learns the task, 0.9 or more, and
-# at 512 answers 0.3 or less of the far
-# questions.<a class="claim" href="../../verified/#beyond-length-lost">✓</a> T5's buckets learn it in four of
+# at 512 answers 0.15 or less of the far questions, where guessing one of 16 values gives
+# 0.0625.<a class="claim" href="../../verified/#beyond-length-lost">✓</a> T5's buckets learn it in four of
 # the five seeds and hardly in the fifth.<a class="claim" href="../../verified/#beyond-length-seeds">✓</a>
 # One method is a warning, xPos: its loss
-# above is nearly level, it learns the task as well, and beyond distances of 128 it answers 0.2 or
+# above is nearly level, it learns the task as well, and beyond distances of 128 it answers 0.15 or
 # less.<a class="claim" href="../../verified/#beyond-length-level-but-blind">✓</a> A loss that stays level
 # says nothing about far tokens.
 #

@@ -120,6 +120,7 @@ QWEN_BLOCK = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddi
     "config-factor-counts",
     "Where only a factor and two lengths disagree, it takes the factor, as transformers 5.24.0 does; the command "
     "lists the disagreement.",
+    measured="posenc_check/peers/results/transformers_rope.json",
 )
 def test_the_factor_counts(tmp_path, capsys):
     odd = QWEN_LIKE | {"rope_scaling": QWEN_BLOCK}
@@ -223,6 +224,7 @@ def ours(record):
 @claim(
     "config-agrees",
     "On 78 configurations over seven rules transformers 5.24.0 and the reader agree to 0.000001 of each speed.",
+    measured="posenc_check/peers/results/transformers_rope.json",
 )
 def test_agreement():
     found, records = kept()
@@ -240,6 +242,7 @@ def test_agreement():
     "config-differences",
     "Most are configs that the reader refuses and transformers computes, with a warning or without one: a "
     "factor below 1, bounds in the wrong order, a key that no rule knows, one mscale without the other.",
+    measured="posenc_check/peers/results/transformers_rope.json",
 )
 def test_differences():
     _, records = kept()
@@ -259,6 +262,7 @@ def test_differences():
     "config-truncate",
     "With a part for each layer type, transformers 5.24.0 does not see truncate: false in the part: the answer "
     "is that of truncate: true, while the same block flat gives other speeds.",
+    measured="posenc_check/peers/results/transformers_rope.json",
 )
 def test_truncate_in_a_part():
     found, records = kept()

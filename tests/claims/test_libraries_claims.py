@@ -29,6 +29,7 @@ def failures(record: dict) -> dict[str, dict]:
     "libraries-explained",
     "The text below is printed from that record, and every requirement that is not met is "
     "explained by one of its sentences, with a source and a script that shows it.",
+    measured="posenc_check/peers/results",
 )
 def test_every_unmet_requirement_is_explained():
     differences = listed()
@@ -47,6 +48,7 @@ def test_every_unmet_requirement_is_explained():
     "libraries-litgpt",
     "YaRN's ramp in litgpt 0.5.13 runs the other way round: the fast pairs are divided by the "
     "factor and the slow ones kept.",
+    measured="posenc_check/peers/results",
 )
 def test_litgpt():
     (record,) = reports("litgpt", "scaling", "beta_fast")
@@ -60,6 +62,7 @@ def test_litgpt():
     "libraries-memory",
     "Angles are remembered by rotary-embedding-torch 0.9.1: a float32 call behind a bfloat16 "
     "one gets that one's rounded angles from position 257 on.",
+    measured="posenc_check/peers/results",
 )
 def test_rotary_embedding_torch():
     name = "an earlier call in bfloat16 changes nothing"
@@ -75,6 +78,7 @@ def test_rotary_embedding_torch():
     "libraries-equinox",
     "One table is shared in equinox 0.13.8 by modules of one width and dtype, so the second "
     "gets the base of the first.",
+    measured="posenc_check/peers/results",
 )
 def test_equinox():
     (second,) = reports("equinox", "rope", "after one with")
@@ -88,6 +92,7 @@ def test_equinox():
 @claim(
     "libraries-keras",
     "The rule dynamic of keras-hub 0.32.0 slows the fastest pair too, by 4.089 at factor 4.",
+    measured="posenc_check/peers/results",
 )
 def test_keras_hub():
     (record,) = reports("keras-hub", "scaling", 'rope_type="dynamic"')
@@ -101,6 +106,7 @@ def test_keras_hub():
     "libraries-agree",
     "T5 buckets and the slopes of ALiBi at every number of heads are those of the papers in all "
     "libraries that were asked, but for Falcon's slopes, which are rounded to bfloat16.",
+    measured="posenc_check/peers/results",
 )
 def test_buckets_and_slopes():
     found, _ = kept()
@@ -115,6 +121,7 @@ def test_buckets_and_slopes():
     "libraries-speeds",
     "The speeds of plain RoPE, of interpolation, and of Llama's rule agree too, but for one option "
     "of keras-hub that has no effect.",
+    measured="posenc_check/peers/results",
 )
 def test_plain_speeds_interpolation_and_llama():
     found, _ = kept()

@@ -105,6 +105,7 @@ def test_equal_work(world, length):
     "parallel-pytorch",
     r"This is also how context_parallel of torch==2.13.0 splits the buffers that it is given, in its default "
     r"setting and when the length divides by \(2w\).",
+    measured="lab/results/context_parallel.json",
 )
 @worlds
 def test_recorded_split_of_pytorch(world):
@@ -133,6 +134,7 @@ def test_local_positions_on_each_rank(world):
     "parallel-measured",
     "With global positions the outputs agree with one process to less than 0.000001; a rank that forgets its "
     "offset is off by more than 0.7, where outputs are below 4.",
+    measured="lab/results/context_parallel.json",
 )
 @worlds
 @every_split
@@ -149,6 +151,7 @@ def test_recorded_differences(split, world):
 @claim(
     "parallel-common-start",
     "If no rank adds the common start, nothing is lost: RoPE sees gaps, and all positions are shifted alike.",
+    measured="lab/results/context_parallel.json",
 )
 @worlds
 @every_split
@@ -165,6 +168,7 @@ def test_no_rank_adds_the_start(split, world):
     "parallel-contiguous-under-zigzag",
     'And positions that are right for a contiguous split are wrong under zigzag, although each rank adds "its '
     'offset".',
+    measured="lab/results/context_parallel.json",
 )
 @worlds
 def test_contiguous_positions_under_zigzag(world):
@@ -174,7 +178,11 @@ def test_contiguous_positions_under_zigzag(world):
         assert off(one_rank(rows, WHOLE[wrong]), rows) > 0.1
 
 
-@claim("parallel-ring", "The result is that of the whole softmax.")
+@claim(
+    "parallel-ring",
+    "The result is that of the whole softmax.",
+    measured="lab/results/context_parallel.json",
+)
 @worlds
 def test_a_ring(world):
     assert recorded()["zigzag", world, "merged by log-sum-exp"]["difference"] < 1e-6
@@ -190,6 +198,7 @@ def test_a_ring(world):
 @claim(
     "parallel-mask",
     "Check the mask with the rotation: the right angles under a mask of local rows are still wrong.",
+    measured="lab/results/context_parallel.json",
 )
 @worlds
 @every_split

@@ -21,6 +21,7 @@ def moved(row: dict) -> float:
     "perplexity-right",
     "With a right cache, one pass and a pass in two parts give logits that differ by less than "
     "0.0001 in float32, in every text.",
+    measured="lab/results/models_cache_offset.json",
 )
 def test_a_right_cache():
     assert all(max(row["difference"]) < 0.0001 for row in rows("right cache"))
@@ -30,6 +31,7 @@ def test_a_right_cache():
     "perplexity-loss",
     "Off by one in either direction, the loss moves by less than 0.06 nats in all texts, and by "
     "less than 0.02 in three of the four.",
+    measured="lab/results/models_cache_offset.json",
 )
 def test_the_loss_hardly_moves():
     by_text: dict[str, float] = {}
@@ -40,7 +42,11 @@ def test_the_loss_hardly_moves():
     assert sum(most < 0.02 for most in by_text.values()) == 3
 
 
-@claim("perplexity-logits", "The logits move by 1.7 or more in each.")
+@claim(
+    "perplexity-logits",
+    "The logits move by 1.7 or more in each.",
+    measured="lab/results/models_cache_offset.json",
+)
 def test_the_logits_move():
     for count in OFF:
         assert all(max(row["difference"]) >= 1.7 for row in rows(count))
@@ -50,6 +56,7 @@ def test_the_logits_move():
     "perplexity-words",
     "Greedy text does not tell either: after the prompt that we tried, each of the 40 tokens is the "
     "same with the cache one too far, one too few, and right.",
+    measured="lab/results/models_decoder_words.json",
 )
 def test_the_words_are_the_same():
     kept = record.read("models_decoder_words")["rows"]
@@ -63,6 +70,7 @@ def test_the_words_are_the_same():
 @claim(
     "perplexity-restart",
     "A cache that starts again at 0 is another matter: it costs more than 1.3 nats in every text.",
+    measured="lab/results/models_cache_offset.json",
 )
 def test_a_restart_is_seen():
     assert all(moved(row) > 1.3 for row in rows("cache restart at 0"))
@@ -72,6 +80,7 @@ def test_a_restart_is_seen():
     "perplexity-bfloat16",
     "In bfloat16 even a right cache moves logits by 0.9 or more, since sums are rounded in another "
     "order.",
+    measured="lab/results/models_cache_offset.json",
 )
 def test_bfloat16_is_no_place_to_compare():
     assert all(max(row["difference"]) >= 0.9 for row in rows("right cache", "bfloat16"))

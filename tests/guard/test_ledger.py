@@ -12,7 +12,7 @@ CLAIMS = r"""
 @claim("rope-a", r"Pipes \(|a|_b < c\) and `*x*` | \[ y \].")
 def test_a(): pass
 
-@claim("home-b", "Second.")
+@claim("home-b", "Second.", measured="lab/results/recall.json")
 def test_b(): pass
 """
 
@@ -43,6 +43,14 @@ def test_without_results_every_row_says_so(root, capsys):
     assert text.count('<td class="open">not verified here yet</td>') == 2
     assert stamp == ["This build: not verified here yet", "none"]
     assert ".results/run.json is missing" in capsys.readouterr().err
+
+
+def test_measured_rows_name_their_record(root):
+    text, _ = written(root)
+    first, second = (text.partition(f'<tr id="{row}">')[2] for row in ("rope-a", "home-b"))
+    assert "<td>checked</td>" in first.partition("</tr>")[0]
+    second = second.partition("</tr>")[0].replace("<wbr>", "")
+    assert "<td>measured</td>" in second and "<br><code>lab/results/recall.json</code>" in second
 
 
 def test_results_of_another_tree_are_not_shown(root):
