@@ -7,11 +7,16 @@ import inspect
 from collections.abc import Sequence
 from contextlib import contextmanager
 
+import torch
 from torch import nn
 
 from posenc_check.binding import Binding, name_of
 from posenc_check.examination import Examination
-from posenc_check.subject import Subject, guarded
+from posenc_check.subject import Subject, Unusable, guarded
+
+JUNK = 7.0
+# What loaders call, or authors name, to make constants again.
+HOOKS = ("reset_parameters", "reset_buffers", "init_buffers", "rope_init")
 
 
 class Factory:
@@ -44,6 +49,30 @@ class Factory:
             args, kwargs = self.init.arguments(values)
             made = guarded(self.target, str(self.init), args, kwargs)
         return made.eval() if isinstance(made, nn.Module) else made
+
+    def refilled(self, values: dict) -> tuple[nn.Module | None, str]:
+        """A module that was built without memory and filled later, or None and why it is not asked.
+
+        What no checkpoint holds must be made again, by a hook or where it is used.
+        """
+        if self.instance(values).state_dict():
+            return None, "a checkpoint fills it"
+
+        def build():
+            with torch.device("meta"):
+                return self.instance(values)
+
+        try:
+            module = guarded(build, "its class on the meta device", (), {})
+        except Unusable as error:
+            return None, f"it cannot be built there: {error}"
+        module = guarded(module.to_empty, "module.to_empty", (), {"device": "cpu"})
+        for buffer in module.buffers():
+            buffer.fill_(JUNK)  # empty memory holds anything
+        for hook in HOOKS:
+            if hasattr(module, hook):
+                guarded(getattr(module, hook), hook, (), {})
+        return module, ""
 
     def bound(self, instance) -> Subject:
         target = instance.forward if isinstance(instance, nn.Module) else instance

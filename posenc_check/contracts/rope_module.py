@@ -13,8 +13,6 @@ STATE = "docs/methods/sinusoidal.md"
 PRECISION = "docs/guides/precision.md"
 PAGE = "docs/methods/rope.md"
 COMPLEX = "pairs are multiplied as complex numbers, which many compilers do not take"
-JUNK = 7.0
-HOOKS = ("reset_parameters", "reset_buffers", "init_buffers", "rope_init")
 
 
 def module_requirements(asked, new, init: dict, export: bool) -> None:
@@ -71,23 +69,9 @@ def _refilled(asked, new, init) -> None:
     Built without memory and filled later: what no checkpoint holds must be made again.
     """
     name = "is right after to_empty"
-
-    def build():
-        with torch.device("meta"):
-            return new.instance(init)
-
-    if new.instance(init).state_dict():
-        return asked.exam.skip(name, "a checkpoint fills it", page=STATE)
-    try:
-        module = guarded(build, "its class on the meta device", (), {})
-    except Unusable as error:
-        return asked.exam.skip(name, f"it cannot be built there: {error}", page=STATE)
-    module = guarded(module.to_empty, "module.to_empty", (), {"device": "cpu"})
-    for buffer in module.buffers():
-        buffer.fill_(JUNK)  # empty memory holds anything
-    for hook in HOOKS:
-        if hasattr(module, hook):
-            guarded(getattr(module, hook), hook, (), {})
+    module, reason = new.refilled(init)
+    if module is None:
+        return asked.exam.skip(name, reason, page=STATE)
     case = Case(asked.said, (2, 3), asked.positions([1, 2, 3]), seed=12)
     otherwise = (
         "a buffer or table that is in no checkpoint stays as uninitialised memory; make it again "

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import torch
 
-from posenc_check.contracts.rope_module import HOOKS
 from posenc_check.contracts.sinusoidal_case import Case
 from posenc_check.subject import Unusable, guarded
 
@@ -63,22 +62,9 @@ def _refilled(asked) -> None:
     name, init = "is right after to_empty", asked.said.init
     if not asked.new.is_class:
         return asked.exam.skip(name, "a class is needed", page=PAGE)
-
-    def build():
-        with torch.device("meta"):
-            return asked.new.instance(init)
-
-    if asked.new.instance(init).state_dict():
-        return asked.exam.skip(name, "a checkpoint fills it", page=PAGE)
-    try:
-        module = guarded(build, "its class on the meta device", (), {})
-    except Unusable as error:
-        return asked.exam.skip(name, f"it cannot be built there: {error}", page=PAGE)
-    module = guarded(module.to_empty, "module.to_empty", (), {"device": "cpu"})
-    for buffer in module.buffers():
-        buffer.fill_(7)  # empty memory holds anything
-    for hook in HOOKS:
-        getattr(module, hook, lambda: None)()
+    module, reason = asked.new.refilled(init)
+    if module is None:
+        return asked.exam.skip(name, reason, page=PAGE)
     asked.right(name, Case(asked.said, range(6), 2, seed=22), subject=asked.new.bound(module))
 
 
