@@ -32,13 +32,15 @@ from statistics import mean
 import matplotlib.pyplot as plt
 
 from lab import margins, record
-from tools.notebook_figures import BLUE, BROWN, GREEN, INK, MUTED, ORANGE, VIOLET, show
+from tools.notebook_figures import (BLUE, BROWN, GREEN, INK, MUTED, ORANGE, VIOLET, WIDE,
+                                    show)
 
 lab = record.read("extrapolation")
 rows = lab["rows"]
 print(f"{lab['command']}, {lab['date']}: torch {lab['torch']}, Python {lab['python']}")
 print(f"text: {lab['text']}, sha256 {lab['text_sha256'][:16]}; seeds {lab['seeds']}")
-print(f"plans: {lab['plans']['fresh']}")
+plan = lab["plans"]["fresh"]
+print(f"{plan['steps']} steps of {plan['batch']} windows of {plan['length']} characters")
 
 # %% [markdown]
 # The next cell only draws.
@@ -81,8 +83,8 @@ for method, colour, text, at in (("sinusoidal", ORANGE, "sinusoid", (66, 2.9)),
     draw(axes, method, colour, "-", text, at)
 frame(axes, top=4.3)
 show(figure, "Loss against the length read, mean and range of five seeds, logarithmic lengths. "
-             "The dotted line is the trained length. The sinusoid rises steeply at once, the learned "
-             "table a little later, RoPE after half as much again; no encoding rises slowly.")
+             "The dotted line is the trained length. The sinusoid and the learned table rise "
+             "steeply at once, RoPE after half as much again; no encoding rises slowly.")
 
 # %% [markdown]
 # Sixteen characters past the trained length the sinusoid loses 0.35 nats or more, and at 96 more
@@ -98,7 +100,8 @@ show(figure, "Loss against the length read, mean and range of five seeds, logari
 #
 # ## Where in the window
 #
-# The mean over a window hides where it goes wrong. By position, the wall is at the trained length.
+# The mean over a window hides where it goes wrong. By position, the sinusoid's wall is at the trained
+# length, and RoPE's half as much again behind it.
 
 # %%
 figure, axes = plt.subplots()
@@ -115,8 +118,8 @@ for method, colour, text, at in (("sinusoidal", ORANGE, "sinusoid", (140, 3.4)),
     axes.text(*at, text, color=colour)
 axes.axvline(64, color=MUTED, linewidth=0.8, linestyle=":")
 axes.set(xlabel="position in a window of 256", ylabel="loss, nats", ylim=(0.9, 3.9))
-show(figure, "Loss by position in windows of 256 characters. At the dotted line, the trained length, the sinusoid's loss jumps up, RoPE's "
-             "climbs, and ALiBi's stays.")
+show(figure, "Loss by position in windows of 256 characters, means of 32. Behind the dotted line, the "
+             "trained length, the sinusoid's loss jumps up; RoPE's climbs later; ALiBi's stays.")
 
 # %% [markdown]
 # ## Penalties and other biases
@@ -124,18 +127,22 @@ show(figure, "Loss by position in windows of 256 characters. At the dotted line,
 # A method that only weakens far tokens has nothing new to read at a far position.
 
 # %%
-figure, axes = plt.subplots()
-for method, colour, style, text, at in (
-        ("t5", ORANGE, "-", "T5", (400, 1.72)),
-        ("fire", VIOLET, "--", "FIRE", (425, 1.4)),
-        ("alibi", BLUE, "-", "ALiBi", (66, 1.31)),
-        ("kerple", GREEN, "--", "KERPLE", (66, 0.96)),
-        ("xpos", MUTED, ":", "xPos", (400, 1.0)),
-        ("shaw", INK, "-.", "Shaw", (170, 0.96))):
-    draw(axes, method, colour, style, text, at)
-frame(axes, top=2.0)
-show(figure, "Loss against the length read. ALiBi, KERPLE, xPos, and Shaw's clipped vectors stay "
-             "nearly level; T5's buckets and FIRE rise slowly, T5 with a wide range over seeds.")
+figure, (rising, level) = plt.subplots(2, 1, figsize=(WIDE, 5.6), sharex=True)
+for axes, top, curves in (
+        (rising, 2.0, (("t5", ORANGE, "-", "T5", (330, 1.75)),
+                       ("fire", VIOLET, "--", "FIRE", (400, 1.18)))),
+        (level, 1.3, (("alibi", BLUE, "-", "ALiBi", (66, 1.225)),
+                      ("xpos", BROWN, ":", "xPos", (330, 1.175)),
+                      ("kerple", GREEN, "--", "KERPLE", (66, 1.12)),
+                      ("shaw", INK, "-.", "Shaw", (140, 1.03))))):
+    for method, colour, style, text, at in curves:
+        draw(axes, method, colour, style, text, at)
+    frame(axes, top)
+level.set_ylim(1.0)
+rising.set_xlabel("")
+show(figure, "Loss against the length read, in two panels of other scales. Above, T5's buckets and FIRE rise "
+             "slowly, T5 with a wide range over seeds. Below, ALiBi, KERPLE, xPos, and Shaw's clipped "
+             "vectors stay nearly level.")
 
 # %% [markdown]
 # From 64 to 512, ALiBi moves by at most 0.05 nats, KERPLE by at most 0.06; Shaw's vectors lose at

@@ -57,7 +57,7 @@ print(order["pairs"][0], f"{order['rows'][0]['cosine'][0]:.4f}")
 # rounding.<a class="claim" href="../../verified/#real-models-equal-rows">✓</a> What counts is
 # that the rows are equal, not that they are zero.
 #
-# The same in the stack: permute the tokens of a text and put the outputs back in order. As trained an
+# The same holds through all layers: permute the tokens of a text and put the outputs back in order. As trained an
 # output moves by more than 5; permute the position numbers along, and nothing moves by more than
 # 0.00001.<a class="claim" href="../../verified/#real-models-permuted">✓</a>
 #
@@ -135,14 +135,14 @@ for fault, colour, style, text, place in (
         ("bf16 inv_freq", BLUE, "-", "bf16 inv_freq", (640, 0.06))):
     found = [[now - before for now, before in zip(row["loss"], right[row["text"]], strict=True)]
              for row in faults if row["fault"] == fault]
-    axes.plot(at, [mean(column) for column in zip(*found, strict=True)], style,
-              color=colour, linewidth=1.8, label=text)
+    axes.plot(at, [mean(column) for column in zip(*found, strict=True)], style, marker="o",
+              markersize=3, color=colour, linewidth=1.8, label=text)
     axes.text(*place, text, color=colour)
 axes.axvline(256, color=MUTED, linewidth=0.8, linestyle=":")
 axes.set(xlabel="position in the text", ylabel="nats lost", ylim=(-0.05, 1.05))
-show(figure, "Nats lost by position, mean of the texts. Rounded positions cost nothing up to the "
-             "dotted line at 256 and then more and more; rounded angles a little earlier; another "
-             "base costs some everywhere; rounded frequencies cost nothing to be seen.")
+show(figure, "Nats lost in each block of 128 positions, mean of the texts. Rounded positions and rounded angles cost "
+             "next to nothing up to the dotted line at 256, and then more and more; another base costs "
+             "some from the first block on; rounded frequencies cost nothing to be seen.")
 
 # %% [markdown]
 # Positions in bfloat16 cost nothing in the first 256 tokens and 0.6 nats or more in the second half of
@@ -150,7 +150,7 @@ show(figure, "Nats lost by position, mean of the texts. Rounded positions cost n
 # 0.01.<a class="claim" href="../../verified/#real-models-bfloat16">✓</a> Rounded
 # frequencies are multiplied by the position, so that this holds for short texts only.
 #
-# How it looks, forty greedy tokens after a text about a poet's life:
+# How it looks, the first characters of forty greedy tokens after a text about a poet's life:
 
 # %%
 for row in lab["decoder_words"]["rows"]:
@@ -195,7 +195,8 @@ for text in dict.fromkeys(row["text"] for row in length):
 # length: there PI costs 0.8 or more, and the other three less than
 # 0.04.<a class="claim" href="../../verified/#real-models-inside">✓</a>
 #
-# The small models of [trained short, read long](../beyond_length/) show the same order of the rules.
+# The small models of [trained short, read long](../beyond_length/) show the same order of the rules at
+# twice the length.
 #
 # ## Are far tokens used?
 #
