@@ -11,10 +11,11 @@ for a short time, one seed, nothing kept.
 
 import argparse
 import time
+from functools import partial
 
 import torch
 
-from lab import cells, margins, record, text
+from lab import cells, margins, record, run, text
 from lab.methods import LONGEST, READINGS, TRAINED_LENGTH, TUNED_LENGTH
 from lab.scoring import score
 from lab.trained import Experiment, readings, setting
@@ -69,18 +70,12 @@ def cell(source: text.Text, task: Experiment, name: str, seed: int) -> dict:
 
 
 def run_all(source: text.Text) -> tuple[list[dict], float]:
-    task, rows, seconds = experiment(source), [], 0.0
-    for seed in SEEDS:
-        for name in READINGS:
-            found = cell(source, task, name, seed)
-            rows, seconds = rows + found["rows"], seconds + found["cpu_seconds"]
-            last = found["rows"][-1]
-            print(
-                f"seed {seed}  {name:<22}{found['cpu_seconds']:>6} s  "
-                f"loss at {last['length']}: {last['sliding']:.3f}",
-                flush=True,
-            )
-    return rows, seconds
+    task = experiment(source)
+
+    def last(rows: list[dict]) -> str:
+        return f"loss at {rows[-1]['length']}: {rows[-1]['sliding']:.3f}"
+
+    return run.all_cells(SEEDS, READINGS, partial(cell, source, task), last)
 
 
 def run_quick(source: text.Text) -> list[dict]:

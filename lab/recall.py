@@ -13,7 +13,7 @@ import time
 
 import torch
 
-from lab import cells, record
+from lab import cells, record, run
 from lab.methods import READINGS, TRAINED_LENGTH
 from lab.model import SmallModel
 from lab.recall_shares import BINS, broken, share, table
@@ -76,14 +76,10 @@ def cell(name: str, seed: int) -> dict:
 
 
 def run_all() -> tuple[list[dict], float]:
-    rows, seconds = [], 0.0
-    for seed in SEEDS:
-        for name in METHODS:
-            found = cell(name, seed)
-            rows, seconds = rows + found["rows"], seconds + found["cpu_seconds"]
-            right = " ".join(f"{share(row):.2f}" for row in found["rows"])
-            print(f"seed {seed}  {name:<17}{found['cpu_seconds']:>6} s  right: {right}", flush=True)
-    return rows, seconds
+    def right(rows: list[dict]) -> str:
+        return "right: " + " ".join(f"{share(row):.2f}" for row in rows)
+
+    return run.all_cells(SEEDS, METHODS, cell, right)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lab import cells, extrapolation, text
+from lab import cells, extrapolation, run, text
 from lab.methods import READINGS
 from lab.training import Plan, train
 
@@ -93,3 +93,20 @@ def test_another_plan_is_trained_anew(monkeypatch):
     monkeypatch.setattr(extrapolation, "experiment", lambda source: longer)
     after, _ = extrapolation.run_all(source)
     assert all(a["sliding"] != b["sliding"] for a, b in zip(before, after, strict=True))
+
+
+def test_each_line_says_what_is_left(capsys):
+    def cell(name, seed):
+        return {"rows": [{"name": name, "seed": seed}], "cpu_seconds": 60.0 * (seed + 1)}
+
+    rows, seconds = run.all_cells((0, 3), ("rope", "alibi"), cell, lambda rows: f"{len(rows)} row")
+    assert [(row["seed"], row["name"]) for row in rows] == [
+        (0, "rope"), (0, "alibi"), (3, "rope"), (3, "alibi")
+    ]  # fmt: skip
+    assert seconds == 60 + 60 + 240 + 240
+    lines = capsys.readouterr().out.splitlines()
+    # Two cells took a minute each, so two more are left for two minutes; then 6 / 3 for the last.
+    assert [line[:24].split() for line in lines] == [
+        [str(i), "of", "4,", left, "min", "left"] for i, left in ((1, "3"), (2, "2"), (3, "2"), (4, "0"))
+    ]
+    assert lines[2].endswith("seed 3  rope                   240.0 s  1 row")

@@ -43,14 +43,16 @@ def measured(name: str, fresh: bool) -> list[dict]:
     experiment, rows = importlib.import_module(f"lab.models.{name}"), []
     folder = KEPT / f"{name}-{code_mark(name)}"
     folder.mkdir(parents=True, exist_ok=True)
-    for unit in experiment.units():
+    units = experiment.units()
+    for done, unit in enumerate(units, start=1):
         key = hashlib.sha256(json.dumps(unit).encode()).hexdigest()[:16]
         file, start = folder / f"{key}.json", time.process_time()
         if fresh or not file.exists():
             row = {**unit, **experiment.measure(unit)}
             file.with_suffix(".part").write_text(json.dumps(row), encoding="utf-8")
             file.with_suffix(".part").rename(file)
-            print(f"  {name} {unit} {time.process_time() - start:.0f} CPU-s", flush=True)
+            spent = time.process_time() - start
+            print(f"  {name} {done} of {len(units)} {unit} {spent:.0f} CPU-s", flush=True)
         rows.append(json.loads(file.read_text(encoding="utf-8")))
     return rows
 
