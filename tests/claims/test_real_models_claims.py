@@ -227,3 +227,61 @@ def test_rules_inside_the_trained_length():
             (other,) = rows("decoder_length", text=text, rule=rule, start=0, length=12288)
             cost = mean(other["loss"][:16]) - mean(plain["loss"][:16])
             assert cost >= 0.8 if rule == "PI" else cost < 0.04
+
+
+def context(text: str) -> dict[int, float]:
+    """Loss of the same last tokens by the number of tokens read."""
+    return {row["length"]: row["loss"] for row in rows("decoder_context", text=text)}
+
+
+THREE = (*TEXTS, "King Lear")
+
+
+@claim(
+    "real-models-context",
+    "From 512 to 1024 tokens the loss falls by 0.13 nats or more on each text; from there to 8192 "
+    "it moves by less than 0.1, on one text upwards.",
+    measured="lab/results/models_decoder_context.json",
+)
+def test_what_more_context_is_worth():
+    falls = [context(text)[512] - context(text)[1024] for text in THREE]
+    moves = [context(text)[8192] - context(text)[1024] for text in THREE]
+    assert min(falls) >= 0.13 and max(map(abs, moves)) < 0.1
+    assert sum(move > 0 for move in moves) == 1
+
+
+def saved(rule: str, gap: int) -> list[float]:
+    """Nats that the first half saves the second, one number a text."""
+    found = []
+    for text in THREE:
+        (alone,) = rows("decoder_gap", text=text, rule=rule, gap=None)
+        (behind,) = rows("decoder_gap", text=text, rule=rule, gap=gap)
+        found.append(alone["loss"] - behind["loss"])
+    return found
+
+
+@claim(
+    "real-models-gap-plain",
+    "Side by side, with plain RoPE, the first half saves the second 0.13 nats or more on each text; "
+    "with a gap of 4096 it saves 0.06 or less; and at 6144, where the trained range ends, the second "
+    "half is read better alone.",
+    measured="lab/results/models_decoder_gap.json",
+)
+def test_a_gap_within_the_trained_range():
+    assert min(saved("plain", 0)) >= 0.13
+    assert 0 < min(saved("plain", 4096)) and max(saved("plain", 4096)) <= 0.06
+    assert max(saved("plain", 6144)) < 0
+    kept = record.read("models_decoder_gap")
+    assert 6144 + 2 * kept["half"] == kept["trained_length"]
+
+
+@claim(
+    "real-models-gap-rules",
+    "At 10240 plain RoPE loses 0.7 or more, and the rules for longer texts lose 0.15 or less; but "
+    "none of them saves anything either.",
+    measured="lab/results/models_decoder_gap.json",
+)
+def test_a_gap_beyond_the_trained_range():
+    assert max(saved("plain", 10240)) <= -0.7
+    for rule in ("NTK", "YaRN", "PI", "dynamic NTK"):
+        assert -0.15 <= min(saved(rule, 10240)) and max(saved(rule, 10240)) < 0
