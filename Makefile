@@ -43,14 +43,14 @@ peers: .venv-peers/.ok .venv-peers-torch/.ok .venv-peers-jax/.ok ## compare with
 	.venv-peers-torch/bin/python -m posenc_check.peers.libraries torch $(if $(RECORD),--record)
 	.venv-peers-jax/bin/python -m posenc_check.peers.libraries jax $(if $(RECORD),--record)
 
-lab: .venv/.ok ## train every small model of the lab (an hour of one core; goes on where it stopped; RECORD=1 keeps)
+lab: .venv/.ok ## train every small model of the lab (an hour and a half of one core; goes on where it stopped; RECORD=1 keeps)
 	$(PY) -m lab.extrapolation $(if $(RECORD),--record)
 	$(PY) -m lab.recall $(if $(RECORD),--record)
 
 lab-quick: .venv/.ok ## the lab in small: three methods, one seed, less than a minute
 	$(PY) -m lab.extrapolation --quick
 
-models: .venv-models/.ok ## ask two small models about their positions (half an hour; RECORD=1 keeps new numbers)
+models: .venv-models/.ok ## ask two small models about their positions (three quarters of an hour; RECORD=1 keeps new numbers)
 	.venv-models/bin/python -m lab.models $(if $(RECORD),--record)
 
 clean: ## remove everything that the other targets make
