@@ -30,7 +30,8 @@ def attention(
         k: (B, H, Tk, D), same dtype.
         v: (B, H, Tk, Dv), same dtype.
         bias: added to the logits, broadcastable to (B, H, Tq, Tk).
-        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk).
+        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk), but
+            not 3-D: where B equals H, the batch would be taken for heads.
 
     Returns:
         (B, H, Tq, Dv) in the dtype of q.
@@ -39,8 +40,8 @@ def attention(
         TypeError: if q, k, v differ in dtype or are not floating point, if
             bias is not floating point, or if mask is not bool.
         ValueError: if ranks or sizes do not fit, if bias or mask does not
-            broadcast to (B, H, Tq, Tk), or if the mask leaves a query
-            without any key.
+            broadcast to (B, H, Tq, Tk), or if the mask is 3-D or leaves a
+            query without any key.
     """
     _check(q, k, v, bias, mask)
     logits = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])  # (B, H, Tq, Tk)
@@ -84,6 +85,11 @@ def _check(q, k, v, bias, mask) -> None:
         return
     if mask.dtype != torch.bool:
         raise TypeError(f"mask must be bool, got {mask.dtype}")
+    if mask.ndim == 3:
+        raise ValueError(
+            "mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, "
+            f"got {list(mask.shape)}"
+        )
     # Values are looked at in eager mode only: export and compile keep working.
     if not (torch.compiler.is_compiling() or mask.is_meta):
         if not bool(mask.any(dim=-1).all()):

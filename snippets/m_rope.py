@@ -10,6 +10,7 @@ Axes: B batch, H heads, T tokens, D head_dim, P = D // 2 pairs; axis numbers
 0 time, 1 height, 2 width. Pair layout "half": coordinate j turns with j + P.
 """
 
+import operator
 from collections.abc import Sequence
 
 import torch
@@ -72,23 +73,26 @@ def m_rope_positions(
         (3, T) int64, and one more than the largest of all of them.
 
     Raises:
+        TypeError: if a count is not an integer.
         ValueError: if a count is below 1, or parts is empty.
     """
     if not parts:
         raise ValueError(f"parts must not be empty, got {list(parts)}")
     blocks = []
     for part in parts:
-        is_text = isinstance(part, int)
-        counts = (part,) if is_text else tuple(part)
+        try:  # not isinstance: numpy and torch have integers of their own
+            counts, is_text = (operator.index(part),), True
+        except TypeError:
+            counts, is_text = tuple(map(operator.index, part)), False
         if len(counts) != (1 if is_text else 3) or min(counts) < 1:
             raise ValueError(
                 "parts must be a count or (frames, rows, columns), "
                 f"all positive, got {part}"
             )
         if is_text:
-            block = torch.arange(part).expand(3, part)  # (3, ...)
+            block = torch.arange(*counts).expand(3, -1)  # (3, ...)
         else:
-            steps = (torch.arange(n) for n in part)
+            steps = (torch.arange(n) for n in counts)
             block = torch.cartesian_prod(*steps).T  # (3, ...)
         blocks.append(start + block)
         # The largest of all axes, so that no later token lands on a patch.

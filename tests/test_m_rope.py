@@ -1,5 +1,6 @@
 """M-RoPE: who turns with which axis, where tokens stand, and the rotation itself."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -81,6 +82,15 @@ def test_tokens_stand_where_a_walk_through_the_parts_puts_them(parts, start):
     want, want_following = oracle.m_rope_positions(parts, start)
     assert got.T.tolist() == [list(token) for token in want]
     assert following == want_following == got.max() + 1 and isinstance(following, int)
+
+
+@pytest.mark.parametrize("integer", [np.int64, np.int32, torch.tensor])
+def test_counts_may_be_integers_of_numpy_or_torch(integer):
+    grids = np.array([[1, 2, 3]]), torch.tensor([[1, 2, 3]]), [tuple(map(integer, (1, 2, 3)))]
+    want, following = m_rope_positions([3, (1, 2, 3), 2])
+    for grid in grids:
+        got, end = m_rope_positions([integer(3), grid[0], integer(2)])
+        assert torch.equal(got, want) and got.dtype == torch.int64 and end == following
 
 
 def test_a_sequence_may_be_built_in_two_steps():

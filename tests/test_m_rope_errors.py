@@ -67,6 +67,12 @@ def test_a_part_that_is_neither_a_count_nor_a_grid_is_refused(part):
         m_rope_positions([2, part])
 
 
+@pytest.mark.parametrize("part", [2.0, (1, 2.0, 3), None])
+def test_a_count_that_is_not_an_integer_is_refused(part):
+    with pytest.raises(TypeError):
+        m_rope_positions([2, part])
+
+
 @pytest.mark.parametrize("shape", [(4, 5, 6), (1, 2, 4, 5, 6), (2, 4, 5, 7)])
 def test_an_x_of_another_rank_or_of_odd_width_is_refused(shape):
     with raises_exactly(ValueError, f"x must be [B, H, T, D] with D even, got {list(shape)}"):

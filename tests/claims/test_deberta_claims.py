@@ -111,8 +111,9 @@ def test_what_the_slip_passes():
 
 @claim(
     "deberta-released",
-    r"Rows renamed from \(r\) to \(2k - r\) make the two equal as long as every lag is above \(-k\); from there on "
-    "no renaming does.",
+    r"Rows renamed from \(r\) to \(2k - r\) make the two equal as long as every lag is above \(-k\) and below "
+    r"\(k\). Beyond, rows of one side are merged in one form and kept apart in the other, and no renaming of all "
+    "lags works.",
 )
 def test_renamed_rows():
     def renamed(table):
@@ -122,8 +123,25 @@ def test_renamed_rows():
         return turned
 
     assert (attend(order="released") - attend()).abs().max() > 0.1
-    turned = deberta_attention(Q, K, V, PLACES, PLACES, KEY_TABLE, renamed(QUERY_TABLE), order="released")
-    assert (turned - attend()).abs().max() > 0.01  # lags from -6 to 6, k = 3
+
+    def third(lags, table, order):
+        """The third term of one query at each of the lags to key 0."""
+        q, k = Q[:, :, :1].expand(-1, -1, len(lags), -1), K[:, :, :1]
+        return deberta_scores(q, k, lags, torch.zeros(1).long(), KEY_TABLE, table, order=order)[2]
+
+    lags = torch.arange(-6, 7)  # k = 3
+    for paper, released, equal in (
+        (QUERY_TABLE, renamed(QUERY_TABLE), range(-6, 3)),  # the paper's weights, released code
+        (renamed(QUERY_TABLE), QUERY_TABLE, range(-2, 7)),  # the other way
+    ):
+        gap = third(lags, released, "released") - third(lags, paper, "paper")
+        agree = gap.abs().amax(dim=(0, 1, 3)) < 1e-12
+        assert lags[agree].tolist() == list(equal)
+    # No other renaming either: of lags 2 and 3 the released form reads one row and the paper's two,
+    # of lags -2 and -3 it is the other way round.
+    rows = {lag: (delta(0, lag), delta(lag, 0)) for lag in range(-6, 7)}  # paper's, released
+    assert rows[2][0] != rows[3][0] and rows[2][1] == rows[3][1]
+    assert rows[-2][1] != rows[-3][1] and rows[-2][0] == rows[-3][0]
     tables = random(2, HEADS, 2 * 7, WIDTH, seed=7)  # k = 7: every lag is above -k
     paper = deberta_attention(Q, K, V, PLACES, PLACES, *tables)
     released = deberta_attention(Q, K, V, PLACES, PLACES, tables[0], renamed(tables[1]), order="released")

@@ -71,6 +71,25 @@ def test_alibi_does_not_notice(shift):
 
 
 @claim(
+    "decoding-alibi-too-near",
+    "So a query counted too far passes every test run with ALiBi only. Counted too near, or together with its "
+    "own key, it shows.",
+)
+def test_what_alibi_does_notice():
+    q, k, v = tokens()
+    want = full_pass(ALIBI, q, k, v, PLACES)
+    for shift in (1, 2, 3):
+        far, near = (
+            in_chunks(CachedAttention(ALIBI, q_shift=s), q, k, v, PLACES) for s in (shift, -shift)
+        )
+        assert difference(far, want) < EQUAL
+        assert difference(near, want) > WRONG
+    # The last token's key moves with its query: its gap stays 0 while those of all others grow.
+    both = torch.cat((PLACES[:9], PLACES[9:] + 1))
+    assert difference(full_pass(ALIBI, q, k, v, both)[:, :, 9:], want[:, :, 9:]) > WRONG
+
+
+@claim(
     "decoding-is-causal",
     "The mask of a short query: scaled_dot_product_attention(is_causal=True) lines its mask up with the first "
     "key, so one new query sees the first key only.",
@@ -130,7 +149,7 @@ def test_a_padded_row(method):
 
 @claim(
     "decoding-columns-relative",
-    "Relative methods would also bear the column as position: padding in front shifts query and key alike.",
+    "Relative methods also work with the column as position: padding in front shifts query and key alike.",
 )
 @every_relative
 def test_columns_for_relative_methods(method):
@@ -138,7 +157,7 @@ def test_columns_for_relative_methods(method):
     assert difference(padded(method, 3 * torch.arange(10)), alone(method, torch.arange(6))) > WRONG
 
 
-@claim("decoding-columns-absolute", "A table of absolute positions would not.")
+@claim("decoding-columns-absolute", "A table of absolute positions does not.")
 @pytest.mark.parametrize("table", ["learned", "sinusoid"])
 def test_columns_for_absolute_tables(table):
     torch.manual_seed(0)
@@ -156,8 +175,8 @@ def test_columns_for_absolute_tables(table):
 
 @claim(
     "decoding-mixed-counting",
-    "What no method bears is a change of counting: a cache filled by columns and a new token counted by "
-    "tokens.",
+    "No method that takes positions bears a change of counting: a cache filled by columns and a new token "
+    "counted by tokens.",
 )
 @every_relative
 def test_mixed_counting(method):

@@ -15,7 +15,7 @@ from snippets.kerple import kerple_bias
 from snippets.masks import causal_mask
 from snippets.rope import apply_rope, rope_inv_freq
 from snippets.sandwich import sandwich_bias
-from snippets.t5_bias import T5Bias
+from snippets.t5_bias import T5Bias, t5_bucket
 from snippets.toeplitz_bias import consecutive_gaps, toeplitz_attention, toeplitz_view
 from tests.exact import raises_exactly
 from tests.guard.marks import claim
@@ -38,11 +38,15 @@ Q, (K, V) = random(2, 4, 5, 8), random(2, 2, 4, 9, 8, seed=1)
 MASK = causal_mask(Q_PLACES, K_PLACES)
 
 
-def t5():
+def t5_layer():
     torch.manual_seed(0)
     layer = T5Bias(4, bidirectional=False, num_buckets=8, max_distance=20).double()
     torch.nn.init.normal_(layer.weight)
-    return layer(Q_PLACES, K_PLACES).detach()
+    return layer
+
+
+def t5():
+    return t5_layer()(Q_PLACES, K_PLACES).detach()
 
 
 def biases():
@@ -101,6 +105,25 @@ def test_what_true_means():
         layer.out_proj.weight.copy_(torch.eye(8, dtype=F64))
         blocked = layer(Q[:, 0], K[:, 0], V[:, 0], attn_mask=~MASK, need_weights=False)[0]
     close(blocked, attention(Q, K, V, mask=MASK)[:, 0])
+
+
+@claim(
+    "fused-three-axes",
+    r"A mask of shape \((B, T, T)\) is taken for one of each head by scaled_dot_product_attention where "
+    r"\(B = H\), in silence. attention refuses masks of three axes: pass \((B, 1, T, T)\) or \((1, H, T, T)\).",
+)
+def test_a_mask_of_three_axes():
+    q, k, v = random(3, 2, 2, 6, 8, seed=3)  # B = H = 2
+    here = torch.arange(6)
+    masks = torch.stack((causal_mask(here, here), causal_mask(here, here).flip(0)))
+    with raises_exactly(
+        ValueError, "mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, got [2, 6, 6]"
+    ):
+        attention(q, k, v, mask=masks)
+    by_row, by_head = (attention(q, k, v, mask=m) for m in (masks[:, None], masks[None]))
+    close(scaled_dot_product_attention(q, k, v, attn_mask=masks), by_head)
+    close(by_row, torch.cat([attention(*(x[b : b + 1] for x in (q, k, v)), mask=masks[b]) for b in (0, 1)]))
+    assert (by_row - by_head).abs().max() > 0.1
 
 
 @claim(
@@ -233,18 +256,19 @@ def masked(score, query, key):
 
 @claim(
     "fused-flex",
-    "ALiBi, T5 and FoX can be said so, and give the same on a CPU without compilation.",
+    "ALiBi, T5 and FoX can be written this way, and give the same on a CPU without compilation.",
 )
 def test_flex():
     known = biases()
     sums = forget_sums(-random(2, 4, 9, seed=2).abs())
-    slopes, numbers = SLOPES.double(), known["t5"]
+    slopes, table = SLOPES.double(), t5_layer().weight.detach()  # (buckets, H)
 
     def alibi(score, b, h, i, j):
         return masked(score - slopes[h] * (i + 4 - j).abs(), i + 4, j)
 
     def t5_bias(score, b, h, i, j):
-        return masked(score + numbers[h, i, j], i + 4, j)
+        bucket = t5_bucket(j - (i + 4), bidirectional=False, num_buckets=8, max_distance=20)
+        return masked(score + table[bucket, h], i + 4, j)
 
     def fox(score, b, h, i, j):
         return masked(score + sums[b, h, i + 4] - sums[b, h, j], i + 4, j)

@@ -12,13 +12,14 @@ from snippets.cope import cope_bias
 from snippets.fox import forget_sums, fox_bias
 from snippets.kerple import kerple_bias
 from snippets.llama3_rope import llama3
+from snippets.longrope import longrope
 from snippets.rope import apply_rope, rope_inv_freq
 from snippets.rope_scaling import dynamic_ntk, linear, ntk_aware
 from snippets.sandwich import sandwich_bias
 from snippets.shaw import shaw_attention
 from snippets.sinusoidal import sinusoidal_table
 from snippets.transformer_xl import relative_keys, transformer_xl_attention
-from snippets.yarn import ntk_by_parts, yarn
+from snippets.yarn import ntk_by_parts, yarn, yarn_paper
 from tests.guard.marks import claim
 
 F64, HERE = torch.float64, torch.arange(7)
@@ -190,21 +191,28 @@ def test_transformer_xl_as_vectors():
 
 @claim(
     "family-cope-to-vectors",
-    "CoPE with all gates open is a relative key vector for each distance.",
+    r"If all gates were 1, CoPE's bias would be that of relative key vectors \(e\sqrt{d}\), one for each distance.",
 )
 def test_cope_as_vectors():
     embedding, past = random(9, 6, seed=5), HERE <= HERE[:, None]
     wide_open = torch.full((2, 4, 7, 7), 40.0, dtype=F64)
+    assert (wide_open.sigmoid() == 1).all()
     got = cope_bias(Q, wide_open, embedding, mask=past)
     distance = (HERE[:, None] - HERE).clamp(min=0)
     vectors = embedding[distance + 1]  # the token itself counts as one
     close(got[..., past], (Q[:, :, :, None] * vectors).sum(-1)[..., past], atol=1e-10)
+    # Shaw's term is divided by sqrt(d) with the rest of the logit, CoPE's is not.
+    table = torch.cat((embedding[1:8].flip(0), torch.zeros(6, 6, dtype=F64)))  # gaps -6 ... 6
+    shaw = shaw_attention(Q, K, V, HERE, HERE, math.sqrt(6) * table, 0 * table, mask=past)
+    close(attention(Q, K, V, bias=got, mask=past), shaw)
+    # No finite product of query and key opens a gate to 1, only one that rounds to it.
+    assert (Q @ K.mT).sigmoid().max() < 1
 
 
 @claim(
     "family-rules",
-    "Llama 3's rule is YaRN's ramp with other bounds and no factor; with a factor of one, every rule for longer "
-    "texts is plain RoPE.",
+    "Llama 3's rule is YaRN's ramp with other bounds and no factor; with a factor of one, linear, NTK-aware, "
+    "by-parts, YaRN, and Llama 3 are plain RoPE (dynamic NTK and LongRoPE are not).",
 )
 def test_rules_within_rules():
     ramp = ntk_by_parts(64, 8.0, 8192, base=500_000.0, beta_fast=4.0, beta_slow=1.0)[0]
@@ -212,10 +220,16 @@ def test_rules_within_rules():
     plain = rope_inv_freq(64)
     for inv_freq, factor in (
         linear(64, 1), ntk_aware(64, 1), yarn(64, 1, 4096), ntk_by_parts(64, 1, 4096),
-        dynamic_ntk(64, 4096, 4096, 1), llama3(64, 1, base=10_000.0),
+        yarn_paper(64, 1, 4096), llama3(64, 1, base=10_000.0),
     ):
         torch.testing.assert_close(inv_freq, plain, rtol=1e-12, atol=0)
         assert factor == 1
+    for inv_freq, _ in (
+        dynamic_ntk(64, 8192, 4096, 1),
+        longrope(64, 8192, 4096, [1.5] * 32, [2.0] * 32, factor=1),
+        longrope(64, 4096, 4096, [1.5] * 32, [2.0] * 32, factor=1),
+    ):
+        assert (plain[1:] / inv_freq[1:]).min() > 1.01
 
 
 @claim(

@@ -7,10 +7,20 @@ from torch.utils._pytree import tree_leaves
 
 from posenc_check import oracles
 from snippets import rope
+from snippets.alibi import alibi_bias
 from snippets.attention import attention
+from snippets.deberta import deberta_attention
+from snippets.fire import Fire
+from snippets.fox import forget_sums
+from snippets.kerple import Kerple, kerple_bias
+from snippets.learned import LearnedPositionEncoding
 from snippets.masks import causal_mask
 from snippets.rope import apply_rope, rope_inv_freq
+from snippets.sandwich import sandwich_bias
+from snippets.shaw import shaw_attention
 from snippets.sinusoidal import SinusoidalPositionEncoding, sinusoidal_table
+from snippets.t5_bias import T5Bias
+from snippets.transformer_xl import transformer_xl_attention
 from tests.guard.marks import claim
 from tests.shapes import shapes_checked
 from tests.test_shape_comments import call_rope
@@ -90,6 +100,32 @@ def test_shape_comments_are_executed(tmp_path):
                     module.f(torch.zeros(4, 5))
 
 
+@claim(
+    "conventions-one-row",
+    "The biases that read positions, and the attentions of relative vectors, Transformer-XL and DeBERTa, take one "
+    "row of them, (T,), and refuse (B, T).",
+)
+def test_one_row_of_positions():
+    x, one, table = torch.zeros(2, 3, 5, 4), torch.ones(3), torch.zeros(6, 4)
+    width, tables = torch.zeros(12, 8), torch.zeros(3, 6, 4)
+    takers = {
+        "alibi": lambda p: alibi_bias(p, p, one),
+        "kerple": lambda p: kerple_bias(p, p, one, one, kind="log"),
+        "kerple module": lambda p: Kerple(3, kind="log")(p, p),
+        "sandwich": lambda p: sandwich_bias(p, p, one, width=8),
+        "t5": lambda p: T5Bias(3, bidirectional=True)(p, p),
+        "fire": lambda p: Fire(3)(p, p),
+        "shaw": lambda p: shaw_attention(x, x, x, p, p, table[:5], table[:5]),
+        "xl": lambda p: transformer_xl_attention(x, x, x, p, p, x[0, :, 0], x[0, :, 0], width),
+        "deberta": lambda p: deberta_attention(x, x, x, p, p, tables, tables),
+    }
+    for name, call in takers.items():
+        assert call(torch.arange(5)).shape[-3:-1] == (3, 5), name
+        with pytest.raises(ValueError, match="^q_positions .*must be |^positions must be "):
+            call(torch.arange(10).view(2, 5))
+    assert apply_rope(x, torch.arange(10).view(2, 5), rope_inv_freq(4)).shape == x.shape
+
+
 @claim("conventions-dtype", "Half-precision positions and speeds are refused.")
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_positions_and_speeds_are_refused(dtype):
@@ -124,6 +160,30 @@ def test_positions_may_stay_on_the_cpu():
 
 
 @claim(
+    "conventions-device-biases",
+    "forget_sums, Kerple and Fire have no such way: they compute in float64 on the device of their input or of "
+    "their parameters.",
+)
+def test_biases_that_need_float64_on_their_device():
+    class Seen(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            leaves = [x for x in tree_leaves(result) if isinstance(x, torch.Tensor)]
+            self.there |= any(x.is_meta and x.dtype == torch.float64 for x in leaves)
+            return result
+
+    here = torch.arange(5, device="meta")
+    layers = [Kerple(3, kind="log").to("meta"), Kerple(3, kind="power").to("meta"), Fire(3).to("meta")]
+    calls = [lambda: forget_sums(torch.empty(1, 3, 5, device="meta"))]
+    calls += [lambda layer=layer: layer(here, here) for layer in layers]
+    for call in calls:
+        with Seen() as seen:
+            seen.there = False
+            assert call().device.type == "meta"
+        assert seen.there
+
+
+@claim(
     "conventions-compile",
     "Checks look at ranks, sizes, dtypes and Python numbers; the values of tensors are looked at in "
     "eager mode (not compiled) only, so that torch.compile and torch.export keep working.",
@@ -149,3 +209,22 @@ def test_values_are_checked_in_eager_mode_only():
     assert compiled(q, q, q, mask=nothing).isnan().all()
     exported = torch.export.export(SinusoidalPositionEncoding(6).eval(), (torch.zeros(2, 3, 6),))
     assert exported.module()(torch.ones(2, 3, 6)).shape == (2, 3, 6)
+
+
+@claim(
+    "conventions-vmap",
+    "And torch.func.vmap does not allow it: over a batch of masks attention raises a RuntimeError, and over a batch "
+    "of positions so does LearnedPositionEncoding.",
+)
+def test_vmap_over_values_that_are_checked():
+    q, masks = torch.randn(3, 1, 2, 4, 6), torch.ones(3, 4, 4, dtype=torch.bool).tril()
+    table, rows = LearnedPositionEncoding(6, max_len=9), torch.arange(6).view(3, 2)
+    with pytest.raises(RuntimeError, match="^vmap: .*data-dependent control flow"):
+        torch.func.vmap(lambda q, mask: attention(q, q, q, mask=mask))(q, masks)
+    with pytest.raises(RuntimeError, match="^vmap: .*dynamic shape"):
+        torch.func.vmap(table)(rows)
+    # It is the look that vmap refuses: without a mask, or with one mask for all, there is none.
+    want = attention(q.flatten(0, 1), q.flatten(0, 1), q.flatten(0, 1), mask=masks[0]).view_as(q)
+    got = torch.func.vmap(lambda q: attention(q, q, q, mask=masks[0]))(q)
+    torch.testing.assert_close(got, want)
+    assert torch.func.vmap(lambda q: attention(q, q, q))(q).shape == q.shape

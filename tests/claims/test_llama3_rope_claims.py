@@ -130,8 +130,8 @@ def test_factor_and_lengths():
 
 @claim(
     "llama3-rope-beyond",
-    "And at 131072 tokens all 29 pairs that never completed a turn go to twice their largest angle of training, "
-    "and at 65536 none does.",
+    "At 131072 tokens all 29 pairs that never completed a turn reach twice their largest trained angle; at 65536 "
+    "none goes past it.",
 )
 def test_angles_beyond_training():
     plain = rope_inv_freq(128, BASE)

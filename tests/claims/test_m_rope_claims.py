@@ -185,7 +185,7 @@ def test_two_images():
 
 @claim(
     "m-rope-shift",
-    "Scores depend on gaps only, on each axis for itself: shift all three axes of all tokens alike, and "
+    "Scores depend on gaps only, separately on each axis: shift all three axes of all tokens alike, and "
     "nothing changes.",
 )
 def test_shifts():

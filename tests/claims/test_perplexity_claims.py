@@ -54,7 +54,7 @@ def test_the_logits_move():
 
 @claim(
     "perplexity-words",
-    "Greedy text does not tell either: after the prompt that we tried, each of the 40 tokens is the "
+    "Greedy text does not show it either: after the prompt that we tried, each of the 40 tokens is the "
     "same with the cache one too far, one too few, and right.",
     measured="lab/results/models_decoder_words.json",
 )

@@ -26,8 +26,8 @@ def neighbours(position, dtype):
 
 @claim(
     "precision-snippet",
-    "apply_rope and the other snippets do this whatever the dtype of their input is: a query in bfloat16 at "
-    "position 100000 is turned as well as one at position 1.",
+    "apply_rope does this whatever the dtype of its input is: a query in bfloat16 at position 100000 is turned "
+    "as accurately as one at position 1.",
 )
 def test_a_query_in_bfloat16():
     x = torch.randn(2, 3, 1, 128, generator=torch.Generator().manual_seed(0)).to(BF16)
@@ -121,7 +121,7 @@ def test_a_buffer_after_a_cast():
 
 @claim(
     "precision-speeds",
-    "Of the 64 angles at position 4095 the worst is off by 5 radians, and its cosine tells nothing.",
+    "Of the 64 angles at position 4095 the worst is off by 5 radians, and its cosine carries no information.",
 )
 def test_speeds_in_bfloat16():
     rounded = rope_inv_freq(128).to(BF16).double()

@@ -72,9 +72,13 @@ def test_a_later_key_uses_the_upper_half():
     assert set(buckets(range(0, 300), False)) == {0}
 
 
-@claim("t5-bias-dead-bucket", "One of the 32 rows, bucket 16, can never be reached.")
-def test_one_bucket_is_dead():
+@claim(
+    "t5-bias-dead-bucket",
+    "In an encoder one of the 32 rows, bucket 16, can never be reached; a decoder uses all of them.",
+)
+def test_one_bucket_is_dead_in_an_encoder():
     assert set(range(32)) - set(buckets(range(-2000, 2001), True)) == {16}
+    assert set(buckets(range(-2000, 2001), False)) == set(range(32))
 
 
 @claim(
@@ -98,6 +102,30 @@ def test_swapping_changes_the_sides():
     right, swapped = buckets(gaps, True), buckets([-g for g in gaps], True)
     assert right == swapped[::-1] and right != swapped
     assert right[:2] == [oracles.t5_bucket(g, True) for g in gaps[:2]]
+
+
+@claim(
+    "t5-bias-no-cap",
+    "Without it the logarithm runs past the last bucket: in an encoder the lookup reads a bucket of the other "
+    "side for keys 128 to 32767 before the query, and leaves the table for keys 128 or more after it; in a "
+    "decoder it leaves the table.",
+)
+def test_buckets_without_the_cap():
+    def uncapped(gap, bidirectional):
+        side = 16 if bidirectional else 32
+        near, distance = side // 2, abs(gap)
+        steps = math.log(distance / near) / math.log(128 / near) * (side - near)
+        far = near + int(steps + 1e-9)  # at an exact power the quotient may fall a rounding short
+        return far + (16 if bidirectional and gap > 0 else 0)
+
+    rows = T5Bias(1, bidirectional=True).weight.shape[0]
+    for gap in (-90, -20, 20, 90):  # before the cap acts it is the bucket
+        assert uncapped(gap, True) == buckets([gap], True)[0]
+    assert uncapped(-127, True) == 15 and uncapped(-32768, True) == rows  # one step outside
+    for distance in (128, 500, 32767):
+        assert 16 <= uncapped(-distance, True) < rows <= uncapped(distance, True)
+        assert buckets([-distance, distance], True) == [15, 31]
+        assert uncapped(-distance, False) >= rows and buckets([-distance], False) == [31]
 
 
 @claim("t5-bias-cap", "Here every gap, however far, gets a bucket of the table.")

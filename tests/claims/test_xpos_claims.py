@@ -91,8 +91,8 @@ def test_past_and_future():
 
 @claim(
     "xpos-overflow",
-    "Far from the centre the powers get large: in float32 keys are finite 36000 positions after it, and no "
-    "longer at 40000; in float16 they are infinite at 4600.",
+    "Far from the centre the powers get large: in float32 keys are still finite 36000 positions after it and "
+    "overflow at 40000; in float16 they are infinite at 4600.",
 )
 def test_overflow():
     near, far = (turned(ONES.float(), p + 100, keys=True, centre=100.0) for p in (36000, 40000))
