@@ -35,6 +35,18 @@ def turned(name):
     return np.diff(angles.astype(np.float64), axis=0)
 
 
+def merges_at(figure, name):
+    """The position of the dot under a format's label, which stands at a score of 1."""
+    found, ticks = elements(figure), curves(figure)[f"{name} highest"][1]
+    line, dot, label = next(found[i - 2 : i + 1] for i, e in enumerate(found)
+                            if "".join(e.itertext()).startswith(f"{name}: "))
+    x, y = float(dot.get("cx")), float(dot.get("cy"))
+    assert line.get("x1") == line.get("x2") == dot.get("cx") == label.get("x")
+    assert line.get("y2") == dot.get("cy") and abs(y - on_axis(ticks["y"], log=False)(1)) < 0.02
+    at = on_axis(ticks["x"], log=True)
+    return next(tick for tick, _ in ticks["x"] if abs(at(tick) - x) < 0.02)
+
+
 @pytest.mark.parametrize("name", ROUND)
 def test_precision(name):
     angles = turned(name)
@@ -48,6 +60,7 @@ def test_precision(name):
     else:
         first = np.flatnonzero((angles == 0).all(1))[0]
         assert f"{name}: {first} and {first + 1} merge" in texts("precision_positions")
+        assert merges_at("precision_positions", name) == first
         words = f"In {name} it is exactly 1 for positions {first} and {first + 1}, which get the " \
             f"same angles, and falls to {scores[1:].min():.3f} elsewhere."
         assert words in aria("precision_positions")

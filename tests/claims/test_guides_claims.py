@@ -234,10 +234,10 @@ def test_rules_within_rules():
 
 @claim(
     "longer-context-probe",
-    r"Fit a linear readout of the position on the sinusoid's rows below 64 at \(d = 32\): between 128 and "
-    "399 the rows are right, and the readout is wrong by more than 10 positions on average.",
+    r"Fit a linear regression from row to position on the sinusoid's rows below 64 at \(d = 32\): between 128 and "
+    "399 the rows are right, and the regression is wrong by more than 10 positions on average.",
 )
-def test_right_rows_and_a_wrong_readout():
+def test_right_rows_and_a_wrong_regression():
     positions = torch.arange(400)
     rows = sinusoidal_table(positions, 32).double()
     close(rows, oracles.sinusoid_table(range(400), 32), atol=2.0**-24)
@@ -281,13 +281,14 @@ def test_operations_with_and_without_rope():
 @claim(
     "longer-context-base",
     "With base 10000 and heads of width 128, 18 of 64 pairs have not completed a turn at length 4096; "
-    "with base 500000 it is 32.",
+    "with base 500000 it is 32 at that length, and 29 at length 8192.",
 )
 def test_incomplete_pairs_by_base():
-    def incomplete(base):
-        return int((4096 * rope_inv_freq(128, base) < 2 * math.pi).sum())
+    def incomplete(base, length):
+        return int((length * rope_inv_freq(128, base) < 2 * math.pi).sum())
 
-    assert (incomplete(10_000.0), incomplete(500_000.0)) == (18, 32)
+    assert (incomplete(10_000.0, 4096), incomplete(500_000.0, 4096)) == (18, 32)
+    assert incomplete(500_000.0, 8192) == 29
 
 
 @claim(

@@ -28,8 +28,8 @@ def data() -> dict:
 
 def draw() -> str:
     d = data()
-    picture = Drawing(height=318)
-    chart = Chart(picture, (44, 54, 350, 266), (1, LAST), (0.2, 1.04), log_x=True)
+    picture = Drawing(height=342)
+    chart = Chart(picture, (44, 78, 350, 290), (1, LAST), (0.2, 1.04), log_x=True)
     chart.y_axis((0.2, 0.4, 0.6, 0.8, 1))
     chart.x_axis((1, 16, 256, 2048, 16_384), "position (logarithmic)")
     picture.text(4, 12, "score of a query and the key before it")
@@ -39,11 +39,13 @@ def draw() -> str:
     draw_band(chart, d["fp32"], C3, "fp32")
     chart.level(d["exact"], INK, dash="2 3")
     chart.text(1.2, d["exact"], f"fp32 and exact: {d['exact']:.3f}", dy=16, fill=C3, size=SMALL)
-    picture.line(chart.x(5000), chart.y(0.8), chart.x(5000), chart.y(0.345), C1)
-    for name, x, y, colour in (("bf16", 225, 0.7, C2), ("fp16", LAST, 0.3, C1)):
+    for name, row, anchor, colour in (("fp16", 50, "middle", C1), ("bf16", 67, "end", C2)):
         first = d[name]["first_same"]
-        chart.text(x, y, f"{name}: {first} and {first + 1} merge", anchor="end", fill=colour,
-                   size=SMALL)
+        x = chart.x(first)
+        picture.line(x, row + 8, x, chart.y(1), colour)
+        chart.dots([first], [1], colour, r=3)
+        picture.text(x, row, f"{name}: {first} and {first + 1} merge", anchor=anchor, fill=colour,
+                     size=SMALL)
     lowest = {name: min(score for _, score in d[name]["lowest"]) for name in DTYPES}
     words = " ".join(
         f"In {name} it is exactly 1 for positions {d[name]['first_same']} and "
