@@ -20,6 +20,29 @@
     return false;
   };
 
+  // Narrow screens: what is wider than its box, and how a reader could know.
+  const wider = (element) => element.scrollWidth > element.clientWidth + 1;
+  const cutAbove = (formula) => {
+    const top = formula.getBoundingClientRect().top;
+    const letters = [...formula.querySelectorAll(".katex-html .mord")];
+    return letters.some((letter) => letter.getBoundingClientRect().top < top - 0.5);
+  };
+  const unmarked = (box) =>
+    wider(box) &&
+    ["auto", "scroll"].includes(getComputedStyle(box).overflowX) &&
+    !getComputedStyle(box).backgroundImage.includes("gradient");
+  // Lines with columns, in an output that breaks long lines.
+  const pen = document.createElement("canvas").getContext("2d");
+  const brokenRows = (code) => {
+    const style = getComputedStyle(code);
+    if (style.whiteSpace !== "pre-wrap") return [];
+    pen.font = `${style.fontSize} ${style.fontFamily}`; // style.font is empty beside a variant
+    const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+    const columns = (code.clientWidth - padding) / pen.measureText("0").width;
+    const rows = code.textContent.split("\n");
+    return rows.filter((row) => row.length > columns && /\S {3,}\S/.test(row));
+  };
+
   return {
     text: article.textContent,
     formulas: all(".arithmatex").length,
@@ -38,6 +61,13 @@
     description: document.querySelector('meta[name="description"]')?.content ?? "",
     verified: document.querySelector(".page-foot :is(.verified, .open)")?.textContent.trim() ?? "",
     shift: window.layoutShift,
+    wideFormulas: all(".katex-display").filter(wider).map((f) => f.textContent.slice(0, 80)),
+    cutFormulas: all(".katex-display").filter(cutAbove).map((f) => f.textContent.slice(0, 80)),
+    unmarked: all("article *").filter(unmarked).map(short),
+    cutTitles: all(".md-footer__title, .md-footer__title .md-ellipsis")
+      .filter((title) => !title.offsetWidth || wider(title))
+      .map((title) => title.textContent.trim()),
+    brokenRows: all(".language-text pre > code").flatMap(brokenRows),
     uncopied: all("article .highlight:not(.language-text) > pre").filter(
       (pre) => !pre.parentElement.querySelector(".md-clipboard, .md-code__button"),
     ).map(short),

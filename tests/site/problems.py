@@ -37,6 +37,11 @@ def page_problems(visit: Visit) -> list[str]:
     if visit.address != NOT_FOUND and not facts["verified"]:
         found.append("no line at the foot that says what was verified")
     found += [f"code block without a copy button: {block}" for block in facts["uncopied"]]
+    found += [f"formula wider than its column: {formula}" for formula in facts["wideFormulas"]]
+    found += [f"formula cut at its upper edge: {formula}" for formula in facts["cutFormulas"]]
+    found += [f"scrolls without a sign of it: {box}" for box in facts["unmarked"]]
+    found += [f"title of a neighbour cut or hidden: {title}" for title in facts["cutTitles"]]
+    found += [f"row of a printed table is broken: {row}" for row in facts["brokenRows"]]
     if facts["shift"] > MAX_SHIFT:
         found.append(f"layout shift {facts['shift']:.3f}, at most {MAX_SHIFT}")
     return found

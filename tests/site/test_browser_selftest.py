@@ -50,6 +50,38 @@ BAD = {
         "no line at the foot",
     ),
     "no-copy": ("", '<div class="highlight"><pre>x = 1</pre></div>', "without a copy button"),
+    "wide-formula": (
+        MATH,
+        '<div style="width:90px"><div class="arithmatex">\\[a + b + c + d + e + f\\]</div></div>',
+        "formula wider than its column",
+    ),
+    "cut-formula": (
+        MATH + "<style>.katex-display { overflow: auto hidden }</style>",
+        '<div class="arithmatex">\\[R(m)^\\top\\]</div>',
+        "formula cut at its upper edge",
+    ),
+    "no-sign": (
+        "",
+        '<pre tabindex="0" style="width:60px;overflow:auto">x = [1, 2, 3, 4]</pre>',
+        "scrolls without a sign",
+    ),
+    "cut-title": (
+        "",
+        '<div class="md-footer__title" style="width:60px;overflow:hidden;white-space:nowrap">'
+        "Learned table</div>",
+        "title of a neighbour cut or hidden: Learned table",
+    ),
+    "hidden-title": (
+        "",
+        '<div class="md-footer__title" style="display:none">Learned table</div>',
+        "title of a neighbour cut or hidden: Learned table",
+    ),
+    "broken-row": (
+        "",
+        '<div class="highlight language-text"><pre><code style="display:block;width:120px;'
+        'white-space:pre-wrap">name       1       2</code></pre></div>',
+        "row of a printed table is broken: name",
+    ),
     "shift": (
         "",
         "<p>Text</p>" * 20

@@ -86,6 +86,27 @@ def luminance(page, what: str) -> float:
     return sum(channels) / 3 / 255
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_copy_button_shows_before_a_pointer_comes(rope, scheme):
+    """WCAG 1.4.11: 3 to 1. A phone has no pointer that would darken the button."""
+    rope.emulate_media(color_scheme=scheme)
+    expect_scheme(rope, {"light": "default", "dark": "slate"}[scheme])
+    rope.wait_for_timeout(600)  # the theme fades colours
+    button, ground = rope.locator(".md-code__button").first.evaluate(
+        "b => [b, b.parentElement].map((e, i) =>"
+        " getComputedStyle(e)[i ? 'backgroundColor' : 'color'].match(/[\\d.]+/g).map(Number))"
+    )
+    lighter, darker = sorted((relative_luminance(c) for c in (button, ground)), reverse=True)
+    assert (lighter + 0.05) / (darker + 0.05) >= 3
+
+
+def relative_luminance(colour) -> float:
+    """As WCAG defines it, of red, green and blue from 0 to 255."""
+    parts = (channel / 255 for channel in colour[:3])
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def test_wide_parts_scroll_by_keyboard(browser, home):
     context = browser.new_context(viewport={"width": 320, "height": 800}, has_touch=True)
     page = context.new_page()
@@ -105,6 +126,9 @@ def test_print_has_the_text_and_no_navigation(rope):
         assert rope.locator(part).first.is_hidden(), part
     assert rope.locator("article h1").is_visible()
     assert luminance(rope, "background-color") == 1
+    listing = rope.locator("article .highlight:has(.filename) pre").first
+    # A listing may be longer than a sheet.
+    assert listing.evaluate("pre => getComputedStyle(pre).breakInside") == "auto"
     pdf = rope.pdf()
     assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
 
