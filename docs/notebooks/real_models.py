@@ -216,7 +216,7 @@ for text in dict.fromkeys(row["text"] for row in context):
 # less than 0.1, on one text upwards.<a class="claim" href="../../verified/#real-models-context">✓</a> So most
 # of what this model takes from a long text stands near.
 #
-# The other test moves tokens away without changing them. A text of 2048 tokens is cut in half, and the
+# The other test moves tokens away without changing them. A text is cut in half, and the
 # positions of the second half are counted from further and further on. What the first half gives is the
 # loss of the second half alone minus its loss after the first.
 

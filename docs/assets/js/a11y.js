@@ -24,20 +24,6 @@ for (const mark of document.querySelectorAll("a.claim, a.mark-example")) {
   }
 }
 
-// Short code with a hyphen, as "--json", would break behind it. Longer code breaks behind its dots,
-// underscores, slashes and brackets. Text and copies stay as they are, and all other code too: what
-// is moved after the first painting makes the text jump.
-for (const code of document.querySelectorAll("article :not(pre) > code")) {
-  if (code.childElementCount) continue;
-  const text = code.textContent;
-  if (text.length > 16) code.replaceChildren(...withBreaks(text));
-  else if (text.includes("-")) code.classList.add("short");
-}
-function withBreaks(text) {
-  const parts = text.split(/(?<=[._/(=,:])(?=\w)/);
-  return parts.flatMap((part, index) => (index ? [document.createElement("wbr"), part] : [part]));
-}
-
 // A printed page has no folded parts.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
