@@ -11,7 +11,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 BUILD_ENV = VERIFIED_STAMP="$$(sed -n 1p .results/stamp)" RUN_ID="$$(sed -n 2p .results/stamp)"
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-compiled build screenshots upgrade peers lab lab-quick models clean prepare pages browser
+.PHONY: help serve test test-compiled mutants build screenshots upgrade peers lab lab-quick models clean prepare pages browser
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ test: browser prepare ## run every test and every page block, build strictly, ch
 
 test-compiled: .venv/.ok ## run the snippets through torch.compile with inductor (needs a C++ compiler)
 	$(PY) -m pytest --override-ini addopts= tests/compiled
+
+mutants: .venv/.ok ## try every small change of the snippets that changed since, or whose tests did (all: ten minutes of two cores)
+	$(PY) -m tests.guard.mutant_runs
 
 build: prepare pages ## build the static site into site/
 	$(BUILD_ENV) $(PY) -m mkdocs build --strict

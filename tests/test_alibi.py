@@ -78,6 +78,12 @@ def test_the_product_is_rounded_once(name):
     assert got.dtype == dtype and torch.equal(got, want.to(dtype))
 
 
+def test_float32_slopes_are_widened_before_the_product():
+    keys, slopes = torch.arange(5000), alibi_slopes(12).float()
+    got = alibi_bias(keys[-1:], keys, slopes, dtype=torch.float64)
+    assert torch.equal(got, alibi_bias(keys[-1:], keys, slopes.double(), dtype=torch.float64))
+
+
 def test_the_bias_is_float32_unless_asked():
     assert alibi_bias(Q_POSITIONS, K_POSITIONS, alibi_slopes(2)).dtype == torch.float32
 
@@ -88,12 +94,12 @@ def test_near_keys_differ_in_bfloat16():
     assert bias[0, 0, -4:].tolist() == [-1.5, -1.0, -0.5, 0.0]
 
 
-@pytest.mark.parametrize("name", "uint8 int8 int16 int32 int64".split())
+@pytest.mark.parametrize("name", "uint8 uint16 uint32 int8 int16 int32 int64".split())
 def test_positions_of_any_integer_dtype_do_not_wrap_around(name):
     q, k = (torch.tensor(p, dtype=getattr(torch, name)) for p in ([5, 127], [0, 127]))
     slopes = torch.ones(1)
     assert alibi_bias(q, k, slopes).tolist() == [[[-5, -122], [-127, 0]]]
-    if name != "uint8":
+    if not name.startswith("u"):
         assert alibi_bias(-q, k, slopes).tolist() == [[[-5, -132], [-127, -254]]]
 
 

@@ -30,6 +30,16 @@ def test_every_bias_reads_the_embedding_at_its_count(mask):
     torch.testing.assert_close(got, want, rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("shape", [(B, H, TQ, TK), (B, 1, TQ, TK), (H, 1, TK), (1, 1)])
+def test_a_mask_may_have_up_to_four_axes_and_axes_of_one(shape):
+    q, logits, embedding = inputs()
+    mask = generic(*shape, seed=3) > -0.5
+    want = oracles.cope(q, logits, embedding, mask.expand(B, H, TQ, TK))
+    # float64 sums of six products and five gates.
+    got = cope_bias(q, logits, embedding, mask=mask)
+    torch.testing.assert_close(got, want, rtol=0, atol=1e-13)
+
+
 def test_known_positions():
     gates = torch.tensor([0.2, 0.9, 0.5, 1.0])
     assert cope_positions(gates).tolist() == pytest.approx([2.6, 2.4, 1.5, 1.0], abs=5e-7)

@@ -52,7 +52,9 @@ def test_a_mask_that_is_not_bool_is_refused(name):
         call(mask=GOOD["mask"].to(getattr(torch, name)))
 
 
-@pytest.mark.parametrize("shape", [[4, 6], [5, 4], [3, 3, 4, 5], [1, 2, 3, 4, 5]])
+@pytest.mark.parametrize(
+    "shape", [[4, 6], [5, 4], [3, 5], [3, 3, 4, 5], [2, 2, 4, 5], [1, 2, 3, 4, 5]]
+)
 def test_a_mask_of_another_size_is_refused(shape):
     text = f"mask must broadcast to [B, H, Tq, Tk] = [2, 3, 4, 5], got {shape}"
     with raises_exactly(ValueError, text):
@@ -69,3 +71,8 @@ def test_a_size_below_one_is_refused(sizes):
 def test_the_mask_is_given_by_name():
     with pytest.raises(TypeError, match="positional argument"):
         cope_bias(*GOOD.values())
+
+
+def test_the_smallest_sizes_are_taken():
+    q, logits = torch.ones(2, 3, 4, 1), torch.ones(2, 3, 4, 5)
+    assert not CoPE(1, 1)(q, logits).any()

@@ -139,6 +139,14 @@ def test_decoding_slices_equal_the_full_pass():
         assert_close(got[:, :, 0], full[:, :, i])
 
 
+@pytest.mark.parametrize("shape", [(B, 1, TQ, TK), (1, H, 1, TK), (1, TK), (TK,)])
+def test_a_mask_may_have_axes_of_one_and_fewer(shape):
+    tensors, mask = inputs(), generic(*shape, seed=9) > -0.5
+    mask[..., 0] = True
+    want = oracle(tensors, mask.expand(B, H, TQ, TK))
+    assert_close(deberta_attention(**tensors, mask=mask), want)
+
+
 def test_a_mask_may_differ_between_sequences_and_heads():
     tensors, mask = inputs(), generic(B, H, TQ, TK, seed=9) > -0.5
     mask[..., 0] = True
@@ -182,7 +190,7 @@ def test_every_tensor_gets_its_gradient_and_tables_in_the_rows_in_use(rule):
     assert (queries.abs().sum((0, 2)) > 0).tolist() == used
 
 
-@pytest.mark.parametrize("name", "uint8 int8 int16 int32".split())
+@pytest.mark.parametrize("name", "uint8 uint16 int8 int16 int32".split())
 def test_positions_of_any_integer_dtype_do_not_wrap_around(name):
     small = {"q_positions": torch.tensor([3, 100, 5, 9, 34]), "k_positions": torch.arange(30, 37)}
     got = deberta_attention(**inputs(**{n: p.to(getattr(torch, name)) for n, p in small.items()}))

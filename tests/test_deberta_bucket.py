@@ -38,6 +38,14 @@ def test_every_log_lag_follows_the_rule_in_whole_numbers(num_buckets, max_distan
     assert got.dtype == torch.int64 and got.tolist() == want
 
 
+def test_a_power_that_is_passed_by_little_belongs_to_the_next_step():
+    """The logarithms give 1 + 1.5e-9 where the step ends at 1."""
+    rule = {"num_buckets": 4, "max_distance": 2 * 10**12 + 1}
+    lag = [2 * 10**12, 2 * 10**12 + 82_900]
+    got = deberta_log_lag(torch.tensor(lag), **rule)
+    assert got.tolist() == [relative.deberta_log_lag(n, *rule.values()) for n in lag] == [3, 4]
+
+
 def test_known_log_lags_of_the_released_models():
     known = {0: 0, 1: 1, 127: 127, 128: 128, 129: 129, 130: 130, 150: 143, 200: 169, 256: 192}
     known |= {400: 233, 511: 255, 512: 256, 600: 270}

@@ -114,3 +114,11 @@ def test_a_mask_row_without_any_key_is_refused():
 def test_options_are_given_by_name():
     with pytest.raises(TypeError, match="positional argument"):
         deberta_attention(*inputs().values(), 16)
+
+
+def test_values_are_looked_at_in_eager_mode_only(monkeypatch):
+    tensors = inputs() | {"mask": MASK}
+    meta = {n: t.to("meta") if torch.is_tensor(t) else t for n, t in tensors.items()}
+    assert deberta_attention(**meta).shape == tensors["q"].shape[:3] + tensors["v"].shape[3:]
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert deberta_attention(**tensors | {"mask": torch.zeros_like(MASK)}).isnan().all()

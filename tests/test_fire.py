@@ -25,6 +25,20 @@ def test_every_distance_is_a_quotient_of_logarithms():
             assert got[i, j].item() == pytest.approx(want, rel=1e-13)
 
 
+def test_float32_numbers_are_widened_before_the_logarithm():
+    narrow = C.float(), torch.tensor(35.3)
+    want = fire_distance(Q_POSITIONS, K_POSITIONS, *(number.double() for number in narrow))
+    assert torch.equal(fire_distance(Q_POSITIONS, K_POSITIONS, *narrow), want)
+
+
+def test_the_module_rounds_the_distance_alone_to_float32():
+    bias, here = Fire(1, hidden=1, threshold=35.3), torch.arange(100)
+    for p in bias.network.parameters():
+        torch.nn.init.constant_(p, p.ndim == 2)  # passes the distance on
+    want = fire_distance(here, here, bias.c, torch.tensor(35.3, dtype=torch.float64))
+    assert torch.equal(bias(here, here)[0], want.float())
+
+
 def test_known_distances():
     q, k = torch.tensor([1000]), torch.tensor([1000, 999, 990, 900, 0, 1001, 3000])
     got = fire_distance(q, k, C, torch.tensor(512.0))[0].tolist()
@@ -75,7 +89,7 @@ def test_decoding_slices_equal_the_full_pass():
         torch.testing.assert_close(step[:, 0], full[:, i, : i + 1], rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["uint8", "int8"])
+@pytest.mark.parametrize("name", ["uint8", "uint16", "int8"])
 def test_narrow_positions_do_not_wrap_around(name):
     q, k = (torch.tensor(p, dtype=getattr(torch, name)) for p in ([0, 127], [127, 5]))
     assert torch.equal(

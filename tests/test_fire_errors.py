@@ -63,3 +63,11 @@ def test_a_size_or_start_that_is_not_positive_is_refused(argument, value):
 def test_sizes_and_starts_are_given_by_name():
     with pytest.raises(TypeError, match="positional argument"):
         Fire(3, 32)
+
+
+@numbers
+def test_values_are_looked_at_in_eager_mode_only(argument, monkeypatch):
+    distance = call(**{name: tensor.to("meta") for name, tensor in GOOD.items()})
+    assert (distance.device.type, distance.shape) == ("meta", (4, 5))
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert call(**{argument: torch.tensor(-0.5)}).shape == (4, 5)

@@ -37,7 +37,10 @@ def test_a_start_of_another_shape_is_refused(shape):
 
 @pytest.mark.parametrize(
     "q, k",
-    [([3, 4], [2, 3, 5]), ([2, 3, 4], [3, 5]), ([2, 3, 4], [2, 1, 5]), ([1, 3, 4], [2, 3, 5])],
+    [
+        ([3, 4], [2, 3, 5]), ([2, 3, 4], [3, 5]), ([2, 3, 4], [2, 1, 5]), ([1, 3, 4], [2, 3, 5]),
+        ([2, 3], [2, 3, 5]), ([2, 3, 4], [2, 3]), ([2, 3, 4, 1], [2, 3, 5]),
+    ],
 )
 def test_sums_that_do_not_fit_are_refused(q, k):
     text = f"q_sums and k_sums must be [B, H, Tq] and [B, H, Tk], got {q} and {k}"
@@ -61,3 +64,7 @@ def test_tokens_of_another_shape_are_refused(shape):
 def test_the_dtype_is_given_by_name():
     with pytest.raises(TypeError, match="positional argument"):
         fox_bias(GATES, GATES, torch.float64)
+
+
+def test_the_smallest_sizes_are_taken():
+    assert ForgetGate(1, 1)(torch.zeros(2, 4, 1)).shape == (2, 1, 4)

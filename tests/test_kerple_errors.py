@@ -89,3 +89,18 @@ def test_kind_and_dtype_are_given_by_name():
         Kerple(3)
     with pytest.raises(TypeError, match="positional argument"):
         kerple_bias(*GOOD.values(), "log")
+
+
+def test_values_are_looked_at_in_eager_mode_only(monkeypatch):
+    bias = call("power", **{name: tensor.to("meta") for name, tensor in GOOD.items()})
+    assert (bias.device.type, bias.shape) == ("meta", (3, 4, 5))
+    for name in ("r1", "r2"):  # one of the two on the CPU
+        bias = call("power", **{n: GOOD[n].to("meta") for n in GOOD if n != name})
+        assert bias.device.type == "meta"
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert call("power", r1=torch.zeros(3), r2=torch.full((3,), 2.5)).shape == (3, 4, 5)
+
+
+def test_one_head_is_taken():
+    positions = {key: GOOD[key] for key in ("q_positions", "k_positions")}
+    assert Kerple(1, kind="log")(**positions).shape == (1, 4, 5)

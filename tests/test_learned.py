@@ -101,6 +101,12 @@ def test_meta_positions_are_not_looked_at():
     assert (rows.device.type, rows.shape) == ("meta", (2, 5, 6))
 
 
+def test_positions_are_not_looked_at_while_compiling(monkeypatch):
+    encode = module()
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert torch.equal(encode(torch.tensor([-1])), encode.weight[8:])
+
+
 @pytest.mark.parametrize("name", ["d_model", "max_len"])
 @pytest.mark.parametrize("value", [4.0, "4", None])
 def test_a_size_that_is_no_int_is_refused(name, value):

@@ -57,6 +57,11 @@ def test_the_old_table_is_not_changed_and_gets_gradients():
     assert weight.grad[:, 0].tolist() == [1.5, 2, 2.5]
 
 
+def test_a_table_on_meta_stays_there():
+    got = extend_table(torch.zeros(5, 3, device="meta"), 13)
+    assert (got.device.type, got.shape) == ("meta", (13, 3))
+
+
 @pytest.mark.parametrize("shape", [[], [5], [1, 5, 3]])
 def test_a_table_of_another_rank_is_refused(shape):
     with raises_exactly(ValueError, f"weight must be [old, d_model], got {shape}"):

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from posenc_check import oracles
 from posenc_check import rope_variants as oracle
@@ -147,3 +149,20 @@ def test_norms_are_kept_and_the_input_too():
     y = apply_m_rope(x, POSITIONS, rope_inv_freq(8), axes)
     assert_close(y.norm(dim=-1), x.norm(dim=-1))
     assert (y - x).abs().max() > 1 and torch.equal(x, before)
+
+
+class IndexOnOneDevice(TorchDispatchMode):
+    """A tensor on the CPU cannot be indexed from an accelerator; fake tensors let it pass."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.index.Tensor:
+            assert all(index.device == args[0].device for index in args[1] if index is not None)
+        return func(*args, **(kwargs or {}))
+
+
+def test_axes_are_brought_to_the_device_of_the_positions():
+    with FakeTensorMode():  # an accelerator without having one
+        x, axes = torch.zeros(2, 3, 5, 8), torch.zeros(4, dtype=torch.int64, device="cuda")
+        positions, inv_freq = torch.zeros(3, 5, dtype=torch.int64), torch.ones(4)
+        with IndexOnOneDevice():
+            assert apply_m_rope(x, positions, inv_freq, axes).device.type == "cpu"

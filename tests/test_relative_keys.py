@@ -44,3 +44,17 @@ def test_relative_keys_are_rounded_once(name):
     # Half a unit in the last place of the result; float32 sums of 64 terms add 1e-5.
     bound = exact.abs() * torch.finfo(weight.dtype).eps / 2 + 1e-5
     assert ((got.double() - exact).abs() <= bound).all()
+
+
+def test_lags_of_an_unsigned_dtype_are_taken():
+    weight = generic(H * D, 6)
+    got = relative_keys(torch.tensor([3, 40_000], dtype=torch.uint16), weight, H)
+    assert torch.equal(got, relative_keys(torch.tensor([3, 40_000]), weight, H))
+
+
+def test_a_float32_weight_is_multiplied_in_float32():
+    lags, weight = torch.arange(50), generic(H * D, 64).float()
+    wide = relative_keys(lags, weight.double(), H)
+    # Sums of 64 float32 products differ from float64 in the last digits, not in more.
+    assert not torch.equal(relative_keys(lags, weight, H), wide.float())
+    torch.testing.assert_close(relative_keys(lags, weight, H).double(), wide, rtol=0, atol=1e-5)

@@ -72,6 +72,13 @@ def test_the_generator_alone_decides_the_directions():
     assert torch.equal(mixed_inv_freq(8, 3), mixed(8, 3))  # the global one, with the same seed
 
 
+def test_a_head_looks_where_its_number_says():
+    share = torch.rand(3, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    turn = [2 * math.pi * number for number in share.flatten().tolist()]
+    want = [[math.sin(angle), math.cos(angle)] for angle in turn]
+    assert_close(mixed(8, 3)[:, 0], torch.tensor(want, dtype=torch.float64), atol=1e-14)
+
+
 def test_the_default_bases_are_100_and_10():
     assert torch.equal(axial_inv_freq(8), axial_inv_freq(8, 100.0))
     generator = torch.Generator().manual_seed(0)

@@ -169,3 +169,12 @@ def test_an_x_that_is_not_contiguous_gives_the_same(turn, want, speeds):
     x = generic(2, 5, 3, 8).transpose(1, 2)
     assert not x.is_contiguous()
     assert torch.equal(turn(x, POSITIONS), turn(x.contiguous(), POSITIONS))
+
+
+@every_case
+@pytest.mark.parametrize("coordinate", range(8))
+def test_a_narrow_input_is_multiplied_by_float32_cosines(coordinate, turn, want, speeds):
+    x, third = torch.zeros(2, 3, 5, 8), torch.tensor(1 / 3)
+    x[..., coordinate] = 1
+    # One float32 product an entry; products in float64 would be rounded elsewhere.
+    assert torch.equal(turn(third * x, POSITIONS), third * turn(x, POSITIONS))

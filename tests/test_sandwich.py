@@ -11,7 +11,9 @@ Q_POSITIONS, K_POSITIONS = torch.tensor([31, 400, 36, 3]), torch.tensor([30, 31,
 SCALES = torch.tensor([2.0, 0.25, 1.0], dtype=torch.float64)
 
 
-@pytest.mark.parametrize("rule", [{"width": 6}, {"width": 10, "base": 50.0}, {"width": 128}])
+@pytest.mark.parametrize(
+    "rule", [{"width": 2}, {"width": 6, "base": 0.5}, {"width": 10, "base": 50.0}, {"width": 128}]
+)
 def test_every_bias_is_a_sum_of_cosines_of_the_gap(rule):
     got = sandwich_bias(Q_POSITIONS, K_POSITIONS, SCALES, **rule, dtype=torch.float64)
     lists = [t.tolist() for t in (Q_POSITIONS, K_POSITIONS, SCALES)]
@@ -63,6 +65,13 @@ def test_the_sum_is_rounded_once(name):
     assert sandwich_bias(Q_POSITIONS, K_POSITIONS, SCALES).dtype == torch.float32
 
 
+def test_a_float64_scale_keeps_its_digits():
+    one, third = torch.ones(1).double(), torch.tensor([1 / 3], dtype=torch.float64)
+    want = sandwich_bias(Q_POSITIONS, K_POSITIONS, one, dtype=torch.float64) / 3
+    got = sandwich_bias(Q_POSITIONS, K_POSITIONS, third, dtype=torch.float64)
+    torch.testing.assert_close(got, want, rtol=1e-15, atol=0)  # one rounding each way
+
+
 def test_autocast_does_not_reach_the_angles():
     want = sandwich_bias(Q_POSITIONS, K_POSITIONS, SCALES)
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -77,7 +86,7 @@ def test_neighbours_stay_apart_past_the_whole_numbers_of_float32():
     torch.testing.assert_close(got, want, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["uint8", "int8"])
+@pytest.mark.parametrize("name", ["uint8", "uint16", "int8"])
 def test_narrow_positions_do_not_wrap_around(name):
     q, k = (torch.tensor(p, dtype=getattr(torch, name)) for p in ([0, 127], [127, 5]))
     assert torch.equal(sandwich_bias(q, k, SCALES), sandwich_bias(q.long(), k.long(), SCALES))

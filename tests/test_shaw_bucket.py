@@ -20,7 +20,7 @@ def test_known_buckets_for_a_reach_of_four():
     assert got.tolist() == [[0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8]]
 
 
-@pytest.mark.parametrize("name", "uint8 int8 int16 int32 int64".split())
+@pytest.mark.parametrize("name", "uint8 uint16 int8 int16 int32 int64".split())
 def test_positions_of_any_integer_dtype_do_not_wrap_around(name):
     q, k = (torch.tensor(p, dtype=getattr(torch, name)) for p in ([5, 127], [0, 127]))
     assert shaw_bucket(q, k, 200).tolist() == [[195, 322], [73, 200]]

@@ -44,6 +44,13 @@ def test_integers_are_refused(form):
 
 
 @both_forms
+def test_an_integer_q_alone_is_refused_too(form):
+    q, *others = inputs()
+    with raises_exactly(TypeError, "q must be floating point, got torch.int64"):
+        form(q.long(), *others)
+
+
+@both_forms
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_the_result_has_the_dtype_of_the_inputs(form, dtype):
     assert form(*inputs(dtype)).dtype == dtype
@@ -61,3 +68,14 @@ def test_a_mask_row_without_any_key_is_refused(form):
     mask[3] = False
     with raises_exactly(ValueError, "mask leaves a query without any key"):
         form(*inputs(), mask=mask)
+
+
+@both_forms
+def test_values_are_looked_at_in_eager_mode_only(form, monkeypatch):
+    nothing = torch.zeros(5, 5, dtype=torch.bool)
+    with torch.device("meta"):
+        monkeypatch.setitem(globals(), "HERE", torch.arange(5))
+        assert form(*inputs(), mask=torch.ones(5, 5, dtype=torch.bool)).shape == (2, 3, 5, 4)
+    monkeypatch.undo()
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert form(*inputs(), mask=nothing).isnan().all()

@@ -125,3 +125,23 @@ def test_an_input_of_another_rank_or_width_is_refused(shape):
 def test_an_input_that_is_not_floating_point_is_refused(name):
     with raises_exactly(TypeError, f"x must be floating point, got torch.{name}"):
         module()(torch.zeros(2, 5, 6, dtype=getattr(torch, name)))
+
+
+@pytest.mark.parametrize("start", [1.0, "1", None])
+def test_a_start_that_is_no_int_is_refused(start):
+    with raises_exactly(TypeError, f"start must be an int, got {start!r}"):
+        module()(torch.zeros(2, 5, 6), start=start)
+
+
+def test_a_cast_reaches_modules_that_were_added():
+    m = module(keep_float32=True)
+    m.gain = torch.nn.Linear(6, 6)
+    m.half()
+    assert (m.pe.dtype, m.gain.weight.dtype) == (torch.float32, torch.float16)
+
+
+def test_a_narrow_table_that_was_assigned_is_float32_after_the_next_cast():
+    m = module(keep_float32=True)
+    m.load_state_dict({"pe": m.pe.half()}, assign=True)
+    assert m.pe.dtype == torch.float16
+    assert m.bfloat16().pe.dtype == torch.float32

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from posenc_check import oracles
-from snippets.t5_bias import T5Bias
+from snippets.t5_bias import T5Bias, t5_bucket
 
 Q_POSITIONS, K_POSITIONS = torch.tensor([31, 400, 36, 0]), torch.tensor([30, 31, 90, 37, 9])
 
@@ -30,6 +30,18 @@ def test_every_bias_is_looked_up_for_its_head_and_gap(rule, bidirectional):
 
 
 @both_modes
+def test_the_defaults_of_the_module_are_those_of_the_rule(bidirectional):
+    bias, here = module(bidirectional), torch.arange(200)
+    got = bias(here, here)[1]
+    rows = bias.weight[t5_bucket(here - here[:, None], bidirectional=bidirectional)]
+    assert torch.equal(got, rows[..., 1])
+
+
+def test_one_head_is_taken():
+    assert T5Bias(1, bidirectional=True)(Q_POSITIONS, K_POSITIONS).shape == (1, 4, 5)
+
+
+@both_modes
 def test_decoding_slices_equal_the_full_pass(bidirectional):
     bias, here = module(bidirectional), torch.arange(50)
     full = bias(here, here)
@@ -37,7 +49,7 @@ def test_decoding_slices_equal_the_full_pass(bidirectional):
         assert torch.equal(bias(here[i : i + 1], here[: i + 1])[:, 0], full[:, i, : i + 1])
 
 
-@pytest.mark.parametrize("name", ["uint8", "int8"])
+@pytest.mark.parametrize("name", ["uint8", "uint16", "int8"])
 def test_narrow_positions_do_not_wrap_around(name):
     q, k = (torch.tensor(p, dtype=getattr(torch, name)) for p in ([0, 127], [127, 5]))
     bias = module()

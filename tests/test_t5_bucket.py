@@ -38,6 +38,14 @@ def test_any_size_follows_the_rule(bidirectional, half, more, gap):
     assert got.tolist() == [oracles.t5_bucket(gap, bidirectional, **rule)]
 
 
+def test_a_power_that_is_missed_by_little_keeps_its_bucket():
+    """The logarithms give 1 - 1.5e-9 where the bucket changes at 1."""
+    rule = {"num_buckets": 4, "max_distance": 2 * 10**12 + 82_800}
+    gaps = [-2_000_000, -2_000_001]
+    got = t5_bucket(torch.tensor(gaps), bidirectional=False, **rule)
+    assert got.tolist() == [oracles.t5_bucket(gap, False, **rule) for gap in gaps] == [2, 3]
+
+
 DISTANCES = [1, 7, 8, 11, 12, 15, 16, 22, 23, 31, 32, 45, 46, 64, 90, 91, 112, 113, 128, 1000]
 CAUSAL = [1, 7, 8, 11, 12, 15, 16, 18, 18, 21, 21, 23, 24, 26, 29, 29, 30, 31, 31, 31]
 ONE_SIDE = [1, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 14, 14, 15, 15, 15, 15, 15]

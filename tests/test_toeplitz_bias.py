@@ -76,6 +76,11 @@ def test_gaps_by_hand():
     assert consecutive_gaps(torch.tensor([9]), torch.tensor([4])).tolist() == [-5]
 
 
+def test_one_key_is_taken():
+    table = generic(H, TQ)
+    assert torch.equal(toeplitz_view(table, TQ), table[..., None])
+
+
 @every_bias
 def test_the_view_equals_the_bias_of_all_pairs(bias):
     view = toeplitz_view(table_of(bias), TQ)

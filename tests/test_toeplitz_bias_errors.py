@@ -44,7 +44,7 @@ def test_positions_that_wrapped_around_are_refused(argument, values, name):
         consecutive_gaps(**(POSITIONS | {argument: bad}))
 
 
-@pytest.mark.parametrize("name", "uint8 int8 int32".split())
+@pytest.mark.parametrize("name", "uint8 uint16 int8 int32".split())
 def test_narrow_positions_do_not_wrap_around(name):
     q, k = (torch.tensor(p, dtype=getattr(torch, name)) for p in ([126, 127], [0, 1]))
     assert consecutive_gaps(q, k).tolist() == [-127, -126, -125]
@@ -91,3 +91,11 @@ def test_two_dtypes_are_refused(odd_one):
 def test_the_scale_is_given_by_name():
     with pytest.raises(TypeError, match="positional argument"):
         toeplitz_attention(*qkv(), torch.zeros(3, 10), 1.0)
+
+
+@each
+def test_values_are_looked_at_in_eager_mode_only(argument, monkeypatch):
+    gaps = consecutive_gaps(**{name: here.to("meta") for name, here in POSITIONS.items()})
+    assert (gaps.device.type, gaps.shape) == ("meta", (10,))
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert len(consecutive_gaps(**POSITIONS | {argument: torch.tensor([3, 3, 4])})) in (6, 9)
