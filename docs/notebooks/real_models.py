@@ -140,9 +140,10 @@ for fault, colour, style, text, place in (
     axes.text(*place, text, color=colour)
 axes.axvline(256, color=MUTED, linewidth=0.8, linestyle=":")
 axes.set(xlabel="position in the text", ylabel="nats lost", ylim=(-0.05, 1.05))
-show(figure, "Nats lost in each block of 128 positions, mean of the texts. Rounded positions and rounded angles cost "
-             "next to nothing up to the dotted line at 256, and then more and more; another base costs "
-             "some from the first block on; rounded frequencies cost nothing to be seen.")
+show(figure, "Nats lost in each block of 128 positions, mean of the texts. Rounded positions and "
+             "rounded angles cost next to nothing up to the dotted line at 256, and then more and "
+             "more; another base costs some from the first block on; rounded frequencies cost "
+             "nothing to be seen.")
 
 # %% [markdown]
 # Positions in bfloat16 cost nothing in the first 256 tokens and 0.6 nats or more in the second half of
@@ -227,7 +228,8 @@ GAPS = sorted({row["gap"] for row in gap if row["gap"] is not None})
 
 def given(rule, size):
     """Nats that the first half saves the second, one number a text."""
-    at = {(row["text"], row["gap"]): row["loss"] for row in gap if row["rule"] == rule}
+    own = [row for row in gap if row["rule"] == rule]
+    at = {(row["text"], row["gap"]): row["loss"] for row in own}
     return [at[text, None] - at[text, size] for text, one in at if one == size]
 
 
