@@ -144,7 +144,8 @@ def deberta_attention(
             log scale first (v2).
         order: the row of query_table: "paper" takes delta(j, i), "released"
             delta(i, j) as the authors' code and its weights do.
-        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk).
+        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk), but
+            not 3-D: where B equals H, the batch would be taken for heads.
 
     Returns:
         (B, H, Tq, Dv) in the dtype of q.
@@ -206,6 +207,11 @@ def _check_mask(mask, logits) -> None:
     if mask.ndim > 4 or any(size not in (1, full) for size, full in sizes):
         raise ValueError(
             f"mask must broadcast to [B, H, Tq, Tk] = {logits}, "
+            f"got {list(mask.shape)}"
+        )
+    if mask.ndim == 3:
+        raise ValueError(
+            "mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, "
             f"got {list(mask.shape)}"
         )
     # Values are looked at in eager mode only: export and compile keep working.

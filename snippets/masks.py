@@ -45,6 +45,8 @@ def causal_mask(q_positions: Tensor, k_positions: Tensor) -> Tensor:
             "q_positions and k_positions must have the same batch size, "
             f"got {q_shape[0]} and {k_shape[0]}"
         )
-    q_column, k_row = q_positions[..., None], k_positions[..., None, :]
+    # int64 first: torch cannot compare uint16 and wider unsigned numbers.
+    q_column = q_positions.to(torch.int64)[..., None]  # (..., Tq, 1)
+    k_row = k_positions.to(torch.int64)[..., None, :]  # (..., 1, Tk)
     allowed = k_row <= q_column  # (..., Tq, Tk)
     return allowed if allowed.ndim == 2 else allowed[:, None]

@@ -72,7 +72,8 @@ def shaw_attention(
         k_positions: (Tk,), integer.
         key_table: (2k + 1, D), vectors added to the keys.
         value_table: (2k + 1, D), vectors added to the values.
-        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk).
+        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk), but
+            not 3-D: where B equals H, the batch would be taken for heads.
 
     Returns:
         (B, H, Tq, D) in the dtype of q.
@@ -84,7 +85,7 @@ def shaw_attention(
             on, if a size does not fit, or if the mask leaves a query without
             any key.
     """
-    _check_dtypes((q, k, v, key_table, value_table), mask)
+    _check_dtypes((q, k, v, key_table, value_table))
     _check_shapes(q, k, v, key_table, value_table)
     reach = key_table.shape[0] // 2
     bucket = shaw_bucket(q_positions, k_positions, reach)  # (Tq, Tk)
@@ -99,6 +100,7 @@ def shaw_attention(
     logits = (q[:, :, :, None] * keys).sum(-1)  # (B, H, Tq, Tk)
     logits = logits / math.sqrt(q.shape[-1])  # (B, H, Tq, Tk)
     if mask is not None:
+        _check_mask(mask, list(logits.shape))
         logits = logits.masked_fill(~mask, -math.inf)  # (B, H, Tq, Tk)
     weights = logits.softmax(dim=-1)  # (B, H, Tq, Tk)
     values = v[:, :, None] + a_v  # (B, H, Tq, Tk, D)
@@ -126,7 +128,7 @@ def _check_shapes(q, k, v, key_table, value_table) -> None:
         )
 
 
-def _check_dtypes(tensors, mask) -> None:
+def _check_dtypes(tensors) -> None:
     if not tensors[0].is_floating_point():
         raise TypeError(f"q must be floating point, got {tensors[0].dtype}")
     if len({tensor.dtype for tensor in tensors}) > 1:
@@ -134,10 +136,22 @@ def _check_dtypes(tensors, mask) -> None:
             "q, k, v and the tables must have one dtype, "
             f"got {', '.join(str(tensor.dtype) for tensor in tensors)}"
         )
-    if mask is None:
-        return
+
+
+def _check_mask(mask, logits) -> None:
     if mask.dtype != torch.bool:
         raise TypeError(f"mask must be bool, got {mask.dtype}")
+    sizes = zip(mask.shape[::-1], logits[::-1])
+    if mask.ndim > 4 or any(size not in (1, full) for size, full in sizes):
+        raise ValueError(
+            f"mask must broadcast to [B, H, Tq, Tk] = {logits}, "
+            f"got {list(mask.shape)}"
+        )
+    if mask.ndim == 3:
+        raise ValueError(
+            "mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, "
+            f"got {list(mask.shape)}"
+        )
     # Values are looked at in eager mode only: export and compile keep working.
     if not (torch.compiler.is_compiling() or mask.is_meta):
         if not bool(mask.any(dim=-1).all()):

@@ -38,7 +38,8 @@ def shaw_attention_bucketed(
         bucket: (Tq, Tk) int64, row of the tables for each pair.
         key_table: (R, D), vectors added to the keys.
         value_table: (R, D), vectors added to the values.
-        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk).
+        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk), but
+            not 3-D: where B equals H, the batch would be taken for heads.
 
     Returns:
         (B, H, Tq, D) in the dtype of q.
@@ -47,9 +48,9 @@ def shaw_attention_bucketed(
         TypeError: if q, k, v and the tables have no common float dtype, or
             mask is not bool.
         ValueError: if bucket is not [Tq, Tk], the tables differ in shape, or
-            the mask leaves a query without any key.
+            the mask does not fit or leaves a query without any key.
     """
-    _check_dtypes((q, k, v, key_table, value_table), mask)
+    _check_dtypes((q, k, v, key_table, value_table))
     if list(bucket.shape) != [q.shape[2], k.shape[2]]:
         raise ValueError(
             f"bucket must be [Tq, Tk] = [{q.shape[2]}, {k.shape[2]}], "
@@ -65,6 +66,7 @@ def shaw_attention_bucketed(
     logits = q @ k.transpose(-1, -2) + by_row.gather(-1, bucket)
     logits = logits / math.sqrt(q.shape[-1])  # (B, H, Tq, Tk)
     if mask is not None:
+        _check_mask(mask, list(logits.shape))
         logits = logits.masked_fill(~mask, -math.inf)  # (B, H, Tq, Tk)
     weights = logits.softmax(dim=-1)  # (B, H, Tq, Tk)
     summed = weights.new_zeros(by_row.shape)  # (B, H, Tq, R)
@@ -72,7 +74,7 @@ def shaw_attention_bucketed(
     return weights @ v + summed @ value_table  # (B, H, Tq, D)
 
 
-def _check_dtypes(tensors, mask) -> None:
+def _check_dtypes(tensors) -> None:
     if not tensors[0].is_floating_point():
         raise TypeError(f"q must be floating point, got {tensors[0].dtype}")
     if len({tensor.dtype for tensor in tensors}) > 1:
@@ -80,10 +82,22 @@ def _check_dtypes(tensors, mask) -> None:
             "q, k, v and the tables must have one dtype, "
             f"got {', '.join(str(tensor.dtype) for tensor in tensors)}"
         )
-    if mask is None:
-        return
+
+
+def _check_mask(mask, logits) -> None:
     if mask.dtype != torch.bool:
         raise TypeError(f"mask must be bool, got {mask.dtype}")
+    sizes = zip(mask.shape[::-1], logits[::-1])
+    if mask.ndim > 4 or any(size not in (1, full) for size, full in sizes):
+        raise ValueError(
+            f"mask must broadcast to [B, H, Tq, Tk] = {logits}, "
+            f"got {list(mask.shape)}"
+        )
+    if mask.ndim == 3:
+        raise ValueError(
+            "mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, "
+            f"got {list(mask.shape)}"
+        )
     # Values are looked at in eager mode only: export and compile keep working.
     if not (torch.compiler.is_compiling() or mask.is_meta):
         if not bool(mask.any(dim=-1).all()):

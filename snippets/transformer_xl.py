@@ -116,7 +116,8 @@ def transformer_xl_attention(
         content_bias: (H, D), same dtype, u of the paper.
         position_bias: (H, D), same dtype, v of the paper.
         lag_weight: (H * D, d_model), same dtype, W_kR; d_model even.
-        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk).
+        mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk), but
+            not 3-D: where B equals H, the batch would be taken for heads.
 
     Returns:
         (B, H, Tq, Dv) in the dtype of q.
@@ -183,6 +184,11 @@ def _check_mask(mask, logits) -> None:
     if mask.ndim > 4 or any(size not in (1, full) for size, full in sizes):
         raise ValueError(
             f"mask must broadcast to [B, H, Tq, Tk] = {logits}, "
+            f"got {list(mask.shape)}"
+        )
+    if mask.ndim == 3:
+        raise ValueError(
+            "mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, "
             f"got {list(mask.shape)}"
         )
     # Values are looked at in eager mode only: export and compile keep working.

@@ -105,6 +105,12 @@ def test_a_mask_that_does_not_fit_is_refused(shape):
     refused(ValueError, text, mask=torch.ones(shape, dtype=torch.bool))
 
 
+@pytest.mark.parametrize("shape", [[H, TQ, TK], [1, TQ, TK], [H, 1, TK]])
+def test_a_mask_of_three_axes_is_refused(shape):
+    text = f"mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, got {shape}"
+    refused(ValueError, text, mask=torch.ones(shape, dtype=torch.bool))
+
+
 def test_a_mask_row_without_any_key_is_refused():
     mask = MASK.clone()
     mask[2] = False

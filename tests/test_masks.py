@@ -52,6 +52,12 @@ def test_each_sequence_is_compared_within_itself():
         assert own[0].tolist() == loop(own_q, own_k)
 
 
+@pytest.mark.parametrize("name", "uint8 uint16 uint32 uint64 int8 int16 int32".split())
+def test_positions_of_any_integer_dtype_are_compared(name):
+    q, k = (torch.tensor(p, dtype=getattr(torch, name)) for p in ([5, 120], [0, 5, 127]))
+    assert causal_mask(q, k).tolist() == loop([5, 120], [0, 5, 127])
+
+
 def test_the_mask_stays_on_the_device_of_the_positions():
     q = torch.zeros(2, 3, dtype=torch.int64, device="meta")
     mask = causal_mask(q, q)

@@ -63,6 +63,33 @@ def test_a_mask_that_is_not_bool_is_refused(form):
 
 
 @both_forms
+@pytest.mark.parametrize("shape", [[4, 5], [5, 1, 5, 5], [2, 2, 5, 5], [1, 2, 3, 5, 5], [4]])
+def test_a_mask_that_does_not_fit_is_refused(form, shape):
+    text = f"mask must broadcast to [B, H, Tq, Tk] = [2, 3, 5, 5], got {shape}"
+    with raises_exactly(ValueError, text):
+        form(*inputs(), mask=torch.ones(shape, dtype=torch.bool))
+
+
+@both_forms
+@pytest.mark.parametrize("shape", [(2, 1, 5, 5), (1, 3, 1, 5), (1, 5), (5,)])
+def test_a_mask_may_have_axes_of_one_and_fewer(form, shape):
+    tensors = [torch.randn(t.shape, generator=torch.manual_seed(1)) for t in inputs()]
+    mask = torch.rand(shape, generator=torch.manual_seed(2)) > 0.5
+    mask[..., 0] = True
+    full = form(*tensors, mask=mask.expand(2, 3, 5, 5))
+    assert torch.equal(form(*tensors, mask=mask), full)
+    assert not torch.allclose(form(*tensors), full)
+
+
+@both_forms
+@pytest.mark.parametrize("shape", [[3, 5, 5], [1, 5, 5], [3, 1, 5]])
+def test_a_mask_of_three_axes_is_refused(form, shape):
+    text = f"mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, got {shape}"
+    with raises_exactly(ValueError, text):
+        form(*inputs(), mask=torch.ones(shape, dtype=torch.bool))
+
+
+@both_forms
 def test_a_mask_row_without_any_key_is_refused(form):
     mask = torch.ones(5, 5, dtype=torch.bool)
     mask[3] = False
