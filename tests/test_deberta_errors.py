@@ -5,7 +5,7 @@ import torch
 
 from snippets.deberta import deberta_attention, deberta_scores
 from tests.exact import raises_exactly
-from tests.test_deberta import MASK, B, D, H, TK, TQ, inputs, without_values
+from tests.test_deberta import B, D, H, TK, TQ, inputs, without_values
 
 NAMES = "q k v key_table query_table".split()
 
@@ -95,36 +95,6 @@ def test_tables_of_another_shape_are_refused(key_shape, query_shape):
     refused(ValueError, text, key_table=tables[0], query_table=tables[1])
 
 
-def test_a_mask_that_is_not_bool_is_refused():
-    refused(TypeError, "mask must be bool, got torch.int64", mask=MASK.long())
-
-
-@pytest.mark.parametrize("shape", [[TK, TQ], [3, TK], [5, H, TQ, TK], [1, B, H, TQ, TK], [5]])
-def test_a_mask_that_does_not_fit_is_refused(shape):
-    text = f"mask must broadcast to [B, H, Tq, Tk] = [2, 3, 5, 7], got {shape}"
-    refused(ValueError, text, mask=torch.ones(shape, dtype=torch.bool))
-
-
-@pytest.mark.parametrize("shape", [[H, TQ, TK], [1, TQ, TK], [H, 1, TK]])
-def test_a_mask_of_three_axes_is_refused(shape):
-    text = f"mask must be [B, 1, Tq, Tk] or [1, H, Tq, Tk], not 3-D, got {shape}"
-    refused(ValueError, text, mask=torch.ones(shape, dtype=torch.bool))
-
-
-def test_a_mask_row_without_any_key_is_refused():
-    mask = MASK.clone()
-    mask[2] = False
-    refused(ValueError, "mask leaves a query without any key", mask=mask)
-
-
 def test_options_are_given_by_name():
     with pytest.raises(TypeError, match="positional argument"):
         deberta_attention(*inputs().values(), 16)
-
-
-def test_values_are_looked_at_in_eager_mode_only(monkeypatch):
-    tensors = inputs() | {"mask": MASK}
-    meta = {n: t.to("meta") if torch.is_tensor(t) else t for n, t in tensors.items()}
-    assert deberta_attention(**meta).shape == tensors["q"].shape[:3] + tensors["v"].shape[3:]
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    assert deberta_attention(**tensors | {"mask": torch.zeros_like(MASK)}).isnan().all()

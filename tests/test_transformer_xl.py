@@ -127,14 +127,6 @@ def test_decoding_slices_equal_the_full_pass():
         assert_close(transformer_xl_attention(**tensors | step)[:, :, 0], full[:, :, i])
 
 
-@pytest.mark.parametrize("shape", [(B, 1, TQ, TK), (1, H, 1, TK), (1, TK), (TK,)])
-def test_a_mask_may_have_axes_of_one_and_fewer(shape):
-    tensors, mask = inputs(), generic(*shape, seed=9) > -0.5
-    mask[..., 0] = True
-    want = oracle(mask.expand(B, H, TQ, TK), **tensors)
-    assert_close(transformer_xl_attention(**tensors, mask=mask), want)
-
-
 def test_a_mask_may_differ_between_sequences_and_heads():
     tensors, mask = inputs(), generic(B, H, TQ, TK, seed=9) > -0.5
     mask[..., 0] = True

@@ -24,13 +24,15 @@ COMMAND = "make mutants"
 KINDS = {"equivalent": "survived", "timeout": "timeout"}
 # Tests of a snippet under another name than its own.
 ALSO = {
+    "deberta": ("test_attention_masks",),
     "m_rope": ("test_rope_variants_precision",),
     "rope_2d": ("test_rope_variants_precision",),
     "rope_scaling": ("test_dynamic_ntk",),
-    "shaw_bucketed": ("test_shaw_checks",),
+    "shaw": ("test_attention_masks",),
+    "shaw_bucketed": ("test_attention_masks", "test_shaw_checks"),
     "sinusoidal": ("test_buffer_semantics", "test_max_len"),
     "t5_bias": ("test_t5_bucket",),
-    "transformer_xl": ("test_relative_keys",),
+    "transformer_xl": ("test_attention_masks", "test_relative_keys"),
     "xpos": ("test_rope_variants_precision",),
 }
 
