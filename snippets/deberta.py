@@ -140,8 +140,7 @@ def deberta_attention(
         k_positions: (Tk,), integer.
         key_table: (H, 2k, D), same dtype, K_r of the paper: queries read it.
         query_table: (H, 2k, D), same dtype, Q_r of the paper: keys read it.
-        max_distance: None clips lags to k (v1); a number puts them on the
-            log scale first (v2).
+        max_distance: None clips lags to k (v1); a number: log scale (v2).
         order: the row of query_table: "paper" takes delta(j, i), "released"
             delta(i, j) as the authors' code and its weights do.
         mask: bool, True = may attend, broadcastable to (B, H, Tq, Tk), but
