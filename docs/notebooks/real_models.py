@@ -91,6 +91,12 @@ for way in WAYS:
 # differences: the same short text one place further on has a cosine of 0.91 to 0.95 with itself, and 480
 # places further 0.66 to 0.81.<a class="claim" href="../../verified/#real-models-shifted">✓</a>
 #
+# Nor were all rows trained alike. MiniLM was made by fine-tuning an earlier model, says its card, on
+# [texts of at most 128 tokens, and it cuts a text at 256](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2).
+# The rows behind come from the earlier model. The chunks above fill the whole table, and so do the
+# copies in a tiled one; the far shift reads its last rows alone. Some of what these numbers show may be
+# those rows, and not that there are more of them.
+#
 # ## What each fault costs a decoder
 #
 # SmolLM2 reads each text with one fault in its rotation, in the forward pass that we wrote for it. Without a fault that pass gives the logits of transformers' Llama with the same
