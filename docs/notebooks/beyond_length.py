@@ -264,7 +264,8 @@ for method in dict.fromkeys(row["method"] for row in found):
 # One method is a warning, xPos: its loss
 # above is nearly level, it learns the task as well, and beyond distances of 128 it answers 0.15 or
 # less.<a class="claim" href="../../verified/#beyond-length-level-but-blind">✓</a> Its scale is the small one
-# named above, so its far scores have faded; the paper's `scale_base` is `512`. A loss that stays level
+# named above, so its far scores have faded: this says
+# nothing of xPos with a larger one. A loss that stays level
 # says nothing about far tokens.
 #
 # ## What agrees with the papers, and what does not
